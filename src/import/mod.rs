@@ -1,0 +1,1 @@
+//! Text of other tools' files into topologies.

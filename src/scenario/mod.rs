@@ -1,0 +1,1 @@
+//! Text of topologies, workloads and scenarios, and their validation.

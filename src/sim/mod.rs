@@ -1,0 +1,19 @@
+//! The machine: a deterministic discrete-event simulator of the Linux CPU
+//! scheduler's balancing side.
+//!
+//! Nothing in here does I/O, reads a clock or starts a thread.
+
+pub mod cost;
+pub mod cpumask;
+pub mod domain;
+pub mod gate;
+pub mod rng;
+pub mod stats;
+pub mod time;
+pub mod topology;
+pub mod view;
+pub mod workload;
+
+pub use cpumask::CpuMask;
+pub use time::Ns;
+pub use topology::{CpuId, Topology};
