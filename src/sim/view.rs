@@ -34,6 +34,45 @@ pub struct Pull {
     pub newidle: bool,
 }
 
+/// How the last newidle entry of a CPU ended: the answer to "why is it idle".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewidleOutcome {
+    /// When the entry began.
+    pub at: Ns,
+    /// `avg_idle` as the gates saw it.
+    pub avg_idle: Ns,
+    /// Levels whose pass ran; bit `i` is the `i`-th domain of the chain.
+    pub searched: u32,
+    /// Levels the policy skipped, likewise.
+    pub skipped: u32,
+    /// What ended the walk.
+    pub end: NewidleEnd,
+}
+
+/// What ended a newidle walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewidleEnd {
+    /// `rd->overloaded` was clear: no walk.
+    NotOverloaded,
+    /// The cost gate, before the domain of this index.
+    CostGate {
+        /// Index in the CPU's chain.
+        level: usize,
+        /// What `avg_idle` was below: time spent so far plus
+        /// `max_newidle_lb_cost` of the domain.
+        cost: Ns,
+    },
+    /// The top was reached and nothing pulled.
+    Nothing,
+    /// A task was pulled by the pass at the domain of this index.
+    Pulled {
+        /// Index in the CPU's chain.
+        level: usize,
+    },
+    /// A wakeup arrived during the walk.
+    Woken,
+}
+
 /// One CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuView<'a> {
@@ -49,6 +88,8 @@ pub struct CpuView<'a> {
     pub last_pull: Option<Pull>,
     /// Last newidle search here that found nothing.
     pub last_miss: Option<Ns>,
+    /// How the last newidle entry here ended.
+    pub last_newidle: Option<NewidleOutcome>,
     /// Counters.
     pub stats: &'a CpuStats,
     /// Newidle counters of the whole walk.
