@@ -80,6 +80,8 @@ pub struct CpuView<'a> {
     pub activity: Activity,
     /// Tasks on its runqueue, the running one included.
     pub nr_running: u32,
+    /// Idle at this moment while a task it could run waits on a runqueue.
+    pub idle_beside_waiting: bool,
     /// Running average of its idle periods.
     pub avg_idle: Ns,
     /// Most expensive newidle walk.
