@@ -1,1 +1,3 @@
 //! Text of topologies, workloads and scenarios, and their validation.
+
+pub mod units;
