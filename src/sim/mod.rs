@@ -7,6 +7,7 @@ pub mod cost;
 pub mod cpumask;
 pub mod domain;
 pub mod gate;
+pub mod idle;
 pub mod pelt;
 pub mod rng;
 pub mod stats;

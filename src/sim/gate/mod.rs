@@ -4,70 +4,34 @@
 //! the balance pass, so two policies can be compared on equal terms. A policy is
 //! data: every historical kernel is one [`GatePolicy`] value, and a user can
 //! build combinations no kernel had. Source: `balancing.md` section 4.
+//!
+//! The life of one call, for one domain of one CPU:
+//!
+//! ```text
+//! cost_forbids?  --yes-->  stop the walk, nothing is counted
+//!      | no
+//!     ask  --Skip-->  counted as a failed call; go on with the next domain
+//!      | Search { weight }
+//!  balance pass
+//!      |
+//!   searched    cost and success are booked; at the end of a window the
+//!               success ratio is computed anew
+//! ```
+//!
+//! Periodic balance passes by too (`visited`): it lets the cost decay.
 
-use serde::{Deserialize, Serialize};
+mod accumulator;
+mod cost;
+mod dice;
+mod policy;
+mod ratio;
 
-use super::time::Ns;
+pub use policy::{Bump, GatePolicy, PRESETS, PickRule, Preset, find, names, preset, why_not};
 
-/// How the runs are picked among the calls the cost gate lets through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PickRule {
-    /// Every call runs.
-    All,
-    /// NI_RANDOM: a dice of 1024 sides against the success ratio.
-    Dice,
-    /// The Bresenham accumulator.
-    Accumulator,
-    /// No call runs.
-    None,
-}
+use super::time::{Ns, jiffies};
 
-/// A newidle gating policy as data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GatePolicy {
-    /// Whether `avg_idle` against `max_newidle_lb_cost` can close the gate.
-    pub cost_gate: bool,
-    /// Which calls run.
-    pub pick: PickRule,
-    /// Whether success statistics are kept.
-    pub stats: bool,
-    /// NI_RATE: right shift of the window length in ns; none = no rate term.
-    pub rate_shift: Option<u32>,
-    /// Whether the ratio is limited to 1024.
-    pub clamp: bool,
-    /// Whether a ratio of 1024 runs without dice or accumulator.
-    pub no_dice_at_full: bool,
-    /// Cost bump on failure (155213a2aed4).
-    pub bump: Option<Bump>,
-    /// Whether visits by periodic balance count as failed calls.
-    pub count_periodic: bool,
-    /// Whether the accumulator restarts at every new ratio.
-    pub reset_pos: bool,
-    /// Calls at which a window ends (call count is halved then): 1024.
-    pub window: u32,
-    /// Least weight: floor of the run chance in 1024ths, before the off-by-one.
-    pub floor: u32,
-    /// `newidle_call` of a new domain: 512.
-    pub start_call: u32,
-    /// `newidle_success` of a new domain: 256.
-    pub start_success: u32,
-    /// `newidle_ratio` of a new domain: 512.
-    pub start_ratio: u32,
-}
-
-/// Cost bump: a failed search stores `num/den` of the maximum as its cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bump {
-    /// Numerator: 3.
-    pub num: u32,
-    /// Denominator: 2.
-    pub den: u32,
-    /// Cap on the stored cost: migration_cost + 200 ns = 500,200.
-    pub cap_ns: Ns,
-}
+/// A success ratio of 1024: every call of the window pulled.
+pub const FULL_RATIO: u32 = 1024;
 
 /// What a gate remembers per CPU and domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,8 +69,16 @@ pub enum Verdict {
 impl GateState {
     /// State of a domain created at `now`.
     pub fn new(policy: &GatePolicy, now: Ns) -> Self {
-        let _ = (policy, now);
-        unreachable!("replaced with the gate rules")
+        Self {
+            newidle_call: policy.start_call,
+            newidle_success: policy.start_success,
+            newidle_ratio: policy.start_ratio,
+            newidle_stamp: now,
+            window_pos: 0,
+            max_newidle_lb_cost: 0,
+            last_decay_max_lb_cost: jiffies(now),
+            asked: 0,
+        }
     }
 }
 
@@ -120,21 +92,49 @@ impl GatePolicy {
     /// Asks the policy. A skip is counted here, as a failed call. `dice` gives
     /// the 0..=1023 roll and is only called if a roll is needed.
     pub fn ask(&self, state: &mut GateState, now: Ns, dice: impl FnOnce() -> u32) -> Verdict {
-        let _ = (state, now, dice);
-        unreachable!("replaced with the gate rules")
+        state.asked += 1;
+        let full = self.no_dice_at_full && state.newidle_ratio >= FULL_RATIO;
+        let weight = (1 + state.newidle_ratio).max(self.floor);
+        let verdict = match self.pick {
+            // A domain without SD_BALANCE_NEWIDLE is passed over uncounted.
+            PickRule::None => return Verdict::Skip,
+            PickRule::All => Verdict::Search { weight: 1 },
+            PickRule::Dice | PickRule::Accumulator if full => Verdict::Search { weight: 1 },
+            PickRule::Dice => dice::throw(weight, dice()),
+            PickRule::Accumulator => accumulator::step(&mut state.window_pos, weight),
+        };
+        if verdict == Verdict::Skip {
+            self.count_call(state, now, 0);
+        }
+        verdict
     }
 
     /// Books a search that took `cost` and pulled or not (`weight` as the
     /// verdict gave it).
     pub fn searched(&self, state: &mut GateState, now: Ns, cost: Ns, pulled: bool, weight: u32) {
-        let _ = (state, now, cost, pulled, weight);
-        unreachable!("replaced with the gate rules")
+        let (cost, success) = match pulled {
+            true => (cost, weight),
+            false => (self.cost_of_failure(state, cost), 0),
+        };
+        // The bump of a maximum of 0 is 0, and a cost of 0 counts nothing.
+        if cost != 0 || self.count_periodic {
+            self.count_call(state, now, success);
+        }
+        self.update_cost(state, now, cost);
     }
 
     /// A visit by periodic balance: decay, and for the first posting a failed
     /// call. Returns whether the cost decayed (`need_decay`).
     pub fn visited(&self, state: &mut GateState, now: Ns) -> bool {
-        let _ = (state, now);
-        unreachable!("replaced with the gate rules")
+        if self.count_periodic {
+            self.count_call(state, now, 0);
+        }
+        self.update_cost(state, now, 0)
     }
+}
+
+/// `newidle_success` gained by a pull under this weight: 1024 / weight, rounded.
+/// From weight 2049 on a success is worth nothing (`balancing.md` 4.1).
+fn success_value(weight: u32) -> u32 {
+    (FULL_RATIO + weight / 2) / weight
 }
