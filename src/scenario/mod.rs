@@ -1,3 +1,7 @@
 //! Text of topologies, workloads and scenarios, and their validation.
 
+pub mod locate;
+pub mod problem;
 pub mod units;
+
+pub use problem::{Problem, Problems, Report};
