@@ -1,1 +1,3 @@
 //! The subcommands.
+
+pub mod verify_domains;

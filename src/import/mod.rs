@@ -1,1 +1,3 @@
 //! Text of other tools' files into topologies.
+
+pub mod oracle_domains;

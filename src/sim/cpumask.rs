@@ -190,6 +190,37 @@ pub fn format_cpulist(ids: impl Iterator<Item = u32>) -> String {
     out
 }
 
+/// Highest number a list may hold: far above any machine, low enough that a
+/// slip such as `0-4294967295` cannot fill the memory.
+const MAX_LISTED: u32 = 65_535;
+
+/// Reads the kernel's list form, `0-5,24-29`; the empty text is the empty list.
+/// The numbers come back as written: neither sorted nor free of repeats.
+pub fn parse_cpulist(text: &str) -> Result<Vec<u32>, String> {
+    let mut ids = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        if part.is_empty() && text.trim().is_empty() {
+            break;
+        }
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| match digits.trim().parse::<u32>() {
+            Ok(number) if number <= MAX_LISTED => Ok(number),
+            _ => Err(format!(
+                "`{part}` is not a number or range of numbers up to {MAX_LISTED}; \
+                 write a list such as `0-5,24-29`"
+            )),
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(format!(
+                "the range `{part}` runs backwards; write the lower number first"
+            ));
+        }
+        ids.extend(first..=last);
+    }
+    Ok(ids)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +233,15 @@ mod tests {
     fn prints_the_kernels_list_form() {
         assert_eq!(mask(&[0, 1, 2, 24, 63, 64]).to_string(), "0-2,24,63-64");
         assert_eq!(CpuMask::new().to_string(), "");
+    }
+
+    #[test]
+    fn reads_back_the_list_form_and_refuses_nonsense() {
+        assert_eq!(parse_cpulist("0-2,24"), Ok(vec![0, 1, 2, 24]));
+        assert_eq!(parse_cpulist(" \n"), Ok(vec![]));
+        for bad in ["3-1", "0-", "a", "1,,2", "0-4294967295", "-1", ","] {
+            assert!(parse_cpulist(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

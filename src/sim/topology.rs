@@ -29,6 +29,10 @@ impl CpuId {
 /// Full-speed CPU capacity, and 1.0 in every 1024ths scale of the scheduler.
 pub const CAPACITY_SCALE: u32 = 1024;
 
+/// Most CPUs a machine may have. The largest of the published results has 512;
+/// twice that still draws and builds at once.
+pub const MAX_CPUS: usize = 1024;
+
 /// One hardware thread and what it belongs to.
 ///
 /// The group fields are small dense numbers: two CPUs share the thing exactly

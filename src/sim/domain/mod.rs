@@ -2,7 +2,26 @@
 //!
 //! Every CPU owns a private chain of domains, smallest first. A domain's groups
 //! are the spans of its child domains and form a ring that starts with the
-//! CPU's own group. Source: `balancing.md` section 1.
+//! CPU's own group. Source: `balancing.md` section 1, and the trees of booted
+//! kernels, which decide where the two differ.
+//!
+//! [`build`] goes in the order the kernel does, because each step sees what the
+//! one before left behind:
+//!
+//! ```text
+//! levels   SMT, CLS, MC, PKG, NODE, NUMA... : a mask of online CPUs per CPU
+//! chains   per active CPU: mask & partition, until one covers the partition
+//! groups   a ring per domain, made of the domains one level down
+//! imb      imb_numa_nr, still over all levels
+//! prune    drop domains that add nothing; what is left inherits
+//! ```
+
+mod build;
+mod groups;
+mod levels;
+mod prune;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -45,6 +64,37 @@ impl SdFlags {
     /// Whether all of `flags` are set.
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
+    }
+
+    /// Every flag that makes sense only with two or more groups: all but
+    /// WAKE_AFFINE.
+    const NEEDS_GROUPS: Self = Self(((1 << 14) - 1) & !Self::WAKE_AFFINE.0);
+
+    /// Every flag, by the name the kernel prints after `SD_`, in the kernel's
+    /// order.
+    pub const NAMES: [(Self, &'static str); 14] = [
+        (Self::BALANCE_NEWIDLE, "BALANCE_NEWIDLE"),
+        (Self::BALANCE_EXEC, "BALANCE_EXEC"),
+        (Self::BALANCE_FORK, "BALANCE_FORK"),
+        (Self::WAKE_AFFINE, "WAKE_AFFINE"),
+        (Self::ASYM_CPUCAPACITY, "ASYM_CPUCAPACITY"),
+        (Self::ASYM_CPUCAPACITY_FULL, "ASYM_CPUCAPACITY_FULL"),
+        (Self::SHARE_CPUCAPACITY, "SHARE_CPUCAPACITY"),
+        (Self::CLUSTER, "CLUSTER"),
+        (Self::SHARE_LLC, "SHARE_LLC"),
+        (Self::SERIALIZE, "SERIALIZE"),
+        (Self::ASYM_PACKING, "ASYM_PACKING"),
+        (Self::PREFER_SIBLING, "PREFER_SIBLING"),
+        (Self::OVERLAP, "OVERLAP"),
+        (Self::NUMA, "NUMA"),
+    ];
+
+    /// Names of the set flags, without `SD_`, in the kernel's order.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let set = Self::NAMES
+            .into_iter()
+            .filter(move |(flag, _)| self.has(*flag));
+        set.map(|(_, name)| name)
     }
 
     /// With `flags` set as well.
@@ -106,6 +156,10 @@ pub struct SchedGroup {
     pub cores: u32,
     /// The span in ascending order, for loops.
     pub cpus: Vec<CpuId>,
+    /// Index of the state (`sgc`: capacity, imbalance) that all views of this
+    /// group share, below [`SchedDomains::nr_sgc`]. Two NUMA groups can differ
+    /// in their flags, which are private to the CPU looking, and still share it.
+    pub sgc: u32,
 }
 
 impl SchedGroup {
@@ -167,6 +221,8 @@ pub struct SchedDomains {
     /// Per CPU, the mask of its LLC scheduling domain (`sd_llc`): highest
     /// SHARE_LLC domain, or the CPU alone.
     pub llc: Vec<CpuMask>,
+    /// Number of distinct shared group states, see [`SchedGroup::sgc`].
+    pub nr_sgc: u32,
 }
 
 impl SchedDomains {
@@ -183,6 +239,5 @@ impl SchedDomains {
 
 /// Builds the domains of `topology` as the kernel would.
 pub fn build(topology: &Topology) -> SchedDomains {
-    let _ = topology;
-    SchedDomains::default()
+    build::build(topology)
 }
