@@ -6,6 +6,7 @@
 pub mod cost;
 pub mod cpumask;
 pub mod domain;
+pub mod fair;
 pub mod gate;
 pub mod idle;
 pub mod pelt;
