@@ -1,3 +1,5 @@
 //! Text of other tools' files into topologies.
 
 pub mod oracle_domains;
+
+pub mod oracle_gates;
