@@ -2,6 +2,7 @@
 
 pub mod locate;
 pub mod problem;
+pub mod topology;
 pub mod units;
 
 pub use problem::{Problem, Problems, Report};

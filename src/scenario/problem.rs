@@ -105,7 +105,12 @@ impl<'a> Report<'a> {
 
 /// Reads a RON text into `T`; an error names the field and the allowed values.
 pub fn from_ron<T: serde::de::DeserializeOwned>(source: &str, text: &str) -> Result<T, Problem> {
-    ron::from_str(text).map_err(|error| of_ron(source, text, &error))
+    // A field that may be left out is written plainly, not as `Some(...)`.
+    let options =
+        ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+    options
+        .from_str(text)
+        .map_err(|error| of_ron(source, text, &error))
 }
 
 /// The problem behind an error of the RON reader.
