@@ -4,5 +4,6 @@ pub mod locate;
 pub mod problem;
 pub mod topology;
 pub mod units;
+pub mod workload;
 
 pub use problem::{Problem, Problems, Report};
