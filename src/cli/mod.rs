@@ -1,3 +1,4 @@
 //! The subcommands.
 
 pub mod verify_domains;
+pub mod verify_pick;

@@ -3,3 +3,5 @@
 pub mod oracle_domains;
 
 pub mod oracle_gates;
+
+pub mod oracle_pick;

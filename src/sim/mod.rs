@@ -10,6 +10,7 @@ pub mod fair;
 pub mod gate;
 pub mod idle;
 pub mod pelt;
+pub mod placement;
 pub mod rng;
 pub mod stats;
 pub mod time;

@@ -130,6 +130,18 @@ impl Capacities {
     }
 }
 
+/// Allowed NUMA imbalance, in tasks, at the first level above the LLC: one task
+/// per LLC, or an eighth of the CPUs if there is but one LLC
+/// (`placement-and-pick.md` 3.3).
+#[must_use]
+pub fn imb_numa_nr(span_weight: u32, llc_weight: u32) -> u32 {
+    match span_weight / llc_weight.max(1) {
+        1 => span_weight >> 3,
+        llcs => llcs,
+    }
+    .max(1)
+}
+
 /// Allowed imbalance between NUMA groups (`balancing.md` 1.6).
 fn set_imb_numa_nr(chain: &mut [Draft]) {
     let shares_llc = |domain: &Draft| domain.flags.has(SdFlags::SHARE_LLC);
@@ -139,11 +151,7 @@ fn set_imb_numa_nr(chain: &mut [Draft]) {
         return;
     };
     let weight = |at: usize| chain[at].span.len() as u32;
-    let imb = match weight(first) / weight(first - 1) {
-        1 => weight(first) >> 3,
-        llcs => llcs,
-    }
-    .max(1);
+    let imb = imb_numa_nr(weight(first), weight(first - 1));
     let numa = (first + 1..chain.len()).find(|&at| chain[at].flags.has(SdFlags::NUMA));
     let unit = weight(numa.unwrap_or(first));
     for (at, domain) in chain.iter_mut().enumerate().skip(first) {

@@ -23,6 +23,8 @@ mod prune;
 #[cfg(test)]
 mod tests;
 
+pub use build::imb_numa_nr;
+
 use std::fmt;
 
 use super::{CpuId, CpuMask, Topology};

@@ -90,6 +90,32 @@ pub fn tunable_factor(cpus: u32) -> u64 {
     1 + u64::from(cpus.clamp(1, 8).ilog2())
 }
 
+/// Terms of [`group_weight`], in units of weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupLoads {
+    /// `cpu.weight` of the group: what all its CPUs together may have.
+    pub shares: u64,
+    /// Weight queued in the group on this CPU.
+    pub rq_weight: u64,
+    /// `load_avg` of the group's queue on this CPU.
+    pub rq_load_avg: u64,
+    /// What this CPU last contributed to `tg_load_avg`.
+    pub contrib: u64,
+    /// Sum of all CPUs' contributions.
+    pub tg_load_avg: u64,
+}
+
+/// Weight of a group's entity on one CPU, scaled by 1024: its part of the shares
+/// by load, at least 2. Source: placement-and-pick.md 4.5.
+#[must_use]
+pub fn group_weight(l: GroupLoads) -> u64 {
+    const SCALE: u64 = 1_024;
+    let load = l.rq_weight.max(l.rq_load_avg);
+    let total = (l.tg_load_avg + load).saturating_sub(l.contrib).max(1);
+    let most = (l.shares * SCALE).max(2);
+    (l.shares * SCALE * load / total).clamp(2, most)
+}
+
 /// Weighted average of virtual runtimes, kept as a sum relative to `base`: near
 /// the average the sum fits 64 bits and the division is cheap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -171,7 +171,8 @@ impl FairRq {
             return false;
         }
         let (c, w) = (ents[curr as usize], ents[wakee as usize]);
-        if !(c.is_idle() && !w.is_idle()) {
+        let outranked = c.is_idle() && !w.is_idle();
+        if !outranked {
             if w.policy != Policy::Normal || !p.features.wakeup_preemption {
                 return false;
             }

@@ -93,6 +93,51 @@ impl FairFeatures {
     }
 }
 
+impl Default for FairFeatures {
+    fn default() -> Self {
+        Self::of(PickRule::default())
+    }
+}
+
+impl FairFeatures {
+    /// The kernel's names of the switches.
+    pub const NAMES: [&str; 13] = [
+        "PLACE_LAG",
+        "PLACE_DEADLINE_INITIAL",
+        "PLACE_REL_DEADLINE",
+        "RUN_TO_PARITY",
+        "PREEMPT_SHORT",
+        "NEXT_BUDDY",
+        "PICK_BUDDY",
+        "DELAY_DEQUEUE",
+        "DELAY_ZERO",
+        "WAKEUP_PREEMPTION",
+        "GENTLE_FAIR_SLEEPERS",
+        "START_DEBIT",
+        "LAST_BUDDY",
+    ];
+
+    /// The switch of this kernel name, without a `NO_` in front.
+    pub fn by_name(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "PLACE_LAG" => &mut self.place_lag,
+            "PLACE_DEADLINE_INITIAL" => &mut self.place_deadline_initial,
+            "PLACE_REL_DEADLINE" => &mut self.place_rel_deadline,
+            "RUN_TO_PARITY" => &mut self.run_to_parity,
+            "PREEMPT_SHORT" => &mut self.preempt_short,
+            "NEXT_BUDDY" => &mut self.next_buddy,
+            "PICK_BUDDY" => &mut self.pick_buddy,
+            "DELAY_DEQUEUE" => &mut self.delay_dequeue,
+            "DELAY_ZERO" => &mut self.delay_zero,
+            "WAKEUP_PREEMPTION" => &mut self.wakeup_preemption,
+            "GENTLE_FAIR_SLEEPERS" => &mut self.gentle_fair_sleepers,
+            "START_DEBIT" => &mut self.start_debit,
+            "LAST_BUDDY" => &mut self.last_buddy,
+            _ => return None,
+        })
+    }
+}
+
 /// What all runqueues' fair classes share. Plain data: every field may be
 /// changed between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,5 +194,33 @@ impl FairParams {
             clamp_lag: modern,
             inflate_lag: modern,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_switch_has_its_kernel_name() {
+        let mut features = FairFeatures::of(PickRule::Eevdf612);
+        for name in FairFeatures::NAMES {
+            let before = features;
+            let switch = features.by_name(name).expect("a listed name is known");
+            *switch = !*switch;
+            assert_ne!(features, before, "{name}");
+        }
+        assert_eq!(features.by_name("NO_PLACE_LAG"), None);
+    }
+
+    #[test]
+    fn tunables_grow_with_the_machine_up_to_eight_cpus() {
+        let slice = |rule, cpus| FairParams::new(rule, cpus).base_slice;
+        assert_eq!(slice(PickRule::Eevdf612, 1), 700_000);
+        assert_eq!(slice(PickRule::Eevdf612, 3), 1_400_000);
+        assert_eq!(slice(PickRule::Eevdf612, 192), 2_800_000);
+        assert_eq!(slice(PickRule::Eevdf612First, 8), 3_000_000);
+        let cfs = FairParams::new(PickRule::Cfs61, 16);
+        assert_eq!((cfs.latency, cfs.min_granularity), (24_000_000, 3_000_000));
     }
 }
