@@ -24,6 +24,8 @@ mod classes;
 mod flow;
 mod program;
 
+pub(super) use classes::{count, intensity, share};
+
 use serde::Deserialize;
 
 use super::problem::{Problems, Report, from_ron, suggest};

@@ -1,0 +1,361 @@
+//! Scenario files: a machine, a mix of tasks, a policy, and what changes when.
+//!
+//! ```ron
+//! (
+//!   format: 1,
+//!   name: "two-policies",
+//!   about: "The dice first, then the plain cost gate",
+//!   topology: "tr-9960x",
+//!   workload: "easywave",
+//!   policy: (base: "ni-rate", rate_shift: 23),
+//!   seed: 1,
+//!   duration: "4s",
+//!   mix: [(class: "daemon", count: 48)],
+//!   timeline: [
+//!     (at: "2s", set: policy("plain")),
+//!     (at: "3s", set: mix(class: "daemon", share: 0.5)),
+//!     (at: "3.5s", set: param((cost_gate: false))),
+//!   ],
+//! )
+//! ```
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::policy::{Fields, PolicyFile};
+use super::problem::{Problems, Report, from_ron, suggest};
+use super::units::{Time, format_time};
+use super::workload::{count, intensity, share};
+use crate::session::{Change, NamedPolicy, Setup};
+use crate::sim::time::SEC;
+use crate::sim::workload::{Affinity, Workload};
+use crate::sim::{Ns, Topology};
+
+/// Version of the form this program reads.
+pub const FORMAT: u32 = 1;
+/// Longest run: beyond it counters and charts have no meaning any more.
+pub const LONGEST_RUN: Ns = 3_600 * SEC;
+
+/// A scenario: what to run and for how long.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name.
+    pub name: String,
+    /// What to look for, in one line.
+    pub about: String,
+    /// Simulated time to run.
+    pub duration: Ns,
+    /// What to run.
+    pub setup: Setup,
+}
+
+/// Where a scenario's machines and workloads come from. Reading files is the
+/// caller's work.
+pub trait Library {
+    /// The machine called `name`: a built-in one, `host`, or a file's path.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong and how to mend it, or the problems of the file.
+    fn topology(&self, name: &str) -> Result<Arc<Topology>, Missing>;
+    /// The workload called `name`: a built-in one, or a file's path.
+    ///
+    /// # Errors
+    ///
+    /// As with [`Library::topology`].
+    fn workload(&self, name: &str) -> Result<Arc<Workload>, Missing>;
+}
+
+/// Why something named in a scenario could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There is no such thing: what is wrong, and how to mend it.
+    Unknown(String, String),
+    /// It was found, and has problems of its own.
+    Broken(Problems),
+}
+
+/// The embedded scenarios: name and text.
+pub const EMBEDDED: [(&str, &str); 4] = [
+    (
+        "easywave-threadripper",
+        include_str!("../../scenarios/easywave-threadripper.ron"),
+    ),
+    (
+        "schbench-storm-threadripper",
+        include_str!("../../scenarios/schbench-storm-threadripper.ron"),
+    ),
+    (
+        "memcached-2ccd",
+        include_str!("../../scenarios/memcached-2ccd.ron"),
+    ),
+    (
+        "memcached-xeon",
+        include_str!("../../scenarios/memcached-xeon.ron"),
+    ),
+];
+
+/// Text of the embedded scenario of this name.
+pub fn embedded(name: &str) -> Option<&'static str> {
+    let found = EMBEDDED.iter().find(|(known, _)| *known == name);
+    found.map(|&(_, text)| text)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    name: String,
+    #[serde(default)]
+    about: String,
+    topology: String,
+    workload: String,
+    policy: PolicyFile,
+    #[serde(default = "one")]
+    seed: u64,
+    duration: Time,
+    #[serde(default)]
+    mix: Vec<MixFile>,
+    #[serde(default)]
+    timeline: Vec<EntryFile>,
+}
+
+/// Another size or rate of one class.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MixFile {
+    class: String,
+    count: Option<i64>,
+    share: Option<f64>,
+    intensity: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryFile {
+    at: Time,
+    set: ChangeFile,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum ChangeFile {
+    Policy(PolicyFile),
+    Mix {
+        class: String,
+        count: Option<i64>,
+        share: Option<f64>,
+        intensity: Option<f64>,
+    },
+    Param(Fields),
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Reads a scenario; `source` names the text in problems.
+///
+/// # Errors
+///
+/// What the RON reader stumbled over, or everything that makes no sense.
+pub fn parse(source: &str, text: &str, library: &dyn Library) -> Result<Scenario, Problems> {
+    let file: File = from_ron(source, text)?;
+    let mut report = Report::new(source, text);
+    match file.scenario(library, &mut report) {
+        Some(scenario) => report.finish(scenario),
+        // Something was missing, so something was reported.
+        None => Err(report.finish(()).err().unwrap_or_default()),
+    }
+}
+
+/// Whether every class has a CPU it may use on this machine.
+///
+/// # Errors
+///
+/// The class, and which CPUs there are.
+pub fn fits(workload: &Workload, topology: &Topology) -> Result<(), (String, String)> {
+    let online = || topology.cpus.iter().filter(|cpu| cpu.online);
+    for class in &workload.classes {
+        let Affinity::Cpus(cpus) = &class.affinity else {
+            continue;
+        };
+        if !online().any(|cpu| cpus.contains(&cpu.os_id)) {
+            let what = format!(
+                "class `{}` of {} may use no online CPU of {}",
+                class.name, workload.id, topology.id
+            );
+            let ids = crate::sim::cpumask::format_cpulist(online().map(|cpu| cpu.os_id));
+            return Err((what, format!("that machine has CPUs {ids}")));
+        }
+    }
+    Ok(())
+}
+
+impl File {
+    fn scenario(&self, library: &dyn Library, report: &mut Report) -> Option<Scenario> {
+        self.check(report);
+        let topology = obtained(report, "topology", library.topology(&self.topology));
+        let workload = obtained(report, "workload", library.workload(&self.workload));
+        let policy = self.policy.resolve("policy", report);
+        let workload = workload.map(|workload| Arc::new(self.mixed(&workload, report)));
+        let timeline = match (&workload, &policy) {
+            (Some(workload), Some(policy)) => self.timeline(workload, policy, report),
+            _ => Vec::new(),
+        };
+        let (topology, workload, policy) = (topology?, workload?, policy?);
+        if let Err((what, remedy)) = fits(&workload, &topology) {
+            report.at("workload", what, remedy);
+        }
+        Some(Scenario {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            duration: self.duration.0,
+            setup: Setup {
+                topology,
+                workload,
+                policy,
+                seed: self.seed,
+                timeline,
+            },
+        })
+    }
+
+    fn check(&self, report: &mut Report) {
+        if self.format != FORMAT {
+            report.at(
+                "format",
+                format!("format {} is unknown", self.format),
+                format!("this version reads format {FORMAT}"),
+            );
+        }
+        if self.name.is_empty() || self.name.contains(char::is_whitespace) {
+            report.at(
+                "name",
+                format!("`{}` is not a name", self.name),
+                "use letters and dashes, such as \"storm-on-two-ccd\"",
+            );
+        }
+        let duration = self.duration.0;
+        if duration == 0 || duration > LONGEST_RUN {
+            report.at(
+                "duration",
+                format!("{} is no duration to run", self.duration),
+                format!("allowed: above 0s to {}", format_time(LONGEST_RUN)),
+            );
+        }
+    }
+
+    /// The workload with this scenario's counts and rates.
+    fn mixed(&self, workload: &Workload, report: &mut Report) -> Workload {
+        let mut mixed = workload.clone();
+        for (index, mix) in self.mix.iter().enumerate() {
+            let path = format!("mix[{index}]");
+            let Some(Change::Mix {
+                class,
+                count,
+                share_permille,
+                intensity_pct,
+            }) = mix.resolve(workload, &path, report)
+            else {
+                continue;
+            };
+            let class = &mut mixed.classes[class];
+            class.count = count.unwrap_or(class.count);
+            class.share_permille = share_permille.unwrap_or(class.share_permille);
+            class.intensity_pct = intensity_pct.unwrap_or(class.intensity_pct);
+        }
+        mixed
+    }
+
+    /// The changes, ascending by time. A `param` changes the policy that is in
+    /// force then.
+    fn timeline(
+        &self,
+        workload: &Workload,
+        first: &NamedPolicy,
+        report: &mut Report,
+    ) -> Vec<(Ns, Change)> {
+        let mut order: Vec<_> = self.timeline.iter().enumerate().collect();
+        order.sort_by_key(|(_, entry)| entry.at);
+        let mut policy = first.clone();
+        let mut timeline = Vec::new();
+        for (index, entry) in order {
+            if entry.at > self.duration {
+                report.at(
+                    &format!("timeline[{index}].at"),
+                    format!("{} is behind the end of the run", entry.at),
+                    format!("give a time up to the duration, {}", self.duration),
+                );
+            }
+            let path = format!("timeline[{index}].set");
+            let change = match &entry.set {
+                ChangeFile::Policy(file) => file
+                    .resolve(&format!("{path}[0]"), report)
+                    .map(Change::Policy),
+                ChangeFile::Param(fields) => fields
+                    .change(&policy, &format!("{path}[0]"), report)
+                    .map(Change::Policy),
+                ChangeFile::Mix {
+                    class,
+                    count,
+                    share,
+                    intensity,
+                } => MixFile {
+                    class: class.clone(),
+                    count: *count,
+                    share: *share,
+                    intensity: *intensity,
+                }
+                .resolve(workload, &path, report),
+            };
+            if let Some(Change::Policy(next)) = &change {
+                policy = next.clone();
+            }
+            timeline.extend(change.map(|change| (entry.at.0, change)));
+        }
+        timeline
+    }
+}
+
+impl MixFile {
+    fn resolve(&self, workload: &Workload, path: &str, report: &mut Report) -> Option<Change> {
+        let names = || workload.classes.iter().map(|class| class.name.as_str());
+        let class = names().position(|name| name == self.class);
+        if class.is_none() {
+            report.at(
+                &format!("{path}.class"),
+                format!("{} has no class `{}`", workload.id, self.class),
+                suggest(&self.class, names()),
+            );
+        }
+        let change = Change::Mix {
+            class: class.unwrap_or_default(),
+            count: (self.count).map(|value| count(report, &format!("{path}.count"), value)),
+            share_permille: (self.share)
+                .map(|value| share(report, &format!("{path}.share"), value)),
+            intensity_pct: (self.intensity)
+                .map(|value| intensity(report, &format!("{path}.intensity"), value)),
+        };
+        class.map(|_| change)
+    }
+}
+
+/// What a library gave, or a report of why it did not.
+fn obtained<T>(report: &mut Report, path: &str, result: Result<T, Missing>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(Missing::Unknown(what, remedy)) => {
+            report.at(path, what, remedy);
+            None
+        }
+        Err(Missing::Broken(problems)) => {
+            report.extend(problems);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+use super::*;
+use crate::scenario::{topology, workload};
+use crate::sim::gate::{PickRule, preset};
+use crate::sim::time::MS;
+
+struct BuiltIn;
+
+impl Library for BuiltIn {
+    fn topology(&self, name: &str) -> Result<Arc<Topology>, Missing> {
+        let unknown = || Missing::Unknown(format!("no {name}"), "name another".into());
+        topology::embedded(name).ok_or_else(unknown)
+    }
+
+    fn workload(&self, name: &str) -> Result<Arc<Workload>, Missing> {
+        let unknown = || Missing::Unknown(format!("no {name}"), "name another".into());
+        let text = workload::embedded(name).ok_or_else(unknown)?;
+        workload::parse(name, text)
+            .map(Arc::new)
+            .map_err(Missing::Broken)
+    }
+}
+
+/// A scenario with these lines behind the obligatory ones.
+fn read(policy: &str, rest: &str) -> Result<Scenario, Problems> {
+    let text = format!(
+        "(format: 1, name: \"t\", topology: \"tr-9960x\", workload: \"easywave\",\n\
+         policy: {policy}, duration: \"4s\",\n{rest})"
+    );
+    parse("t.ron", &text, &BuiltIn)
+}
+
+fn message(policy: &str, rest: &str) -> String {
+    read(policy, rest).unwrap_err().to_string()
+}
+
+#[test]
+fn the_embedded_scenarios_are_valid_and_go_by_their_names() {
+    for (name, text) in EMBEDDED {
+        let scenario = parse(name, text, &BuiltIn).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(scenario.name, name);
+        assert_eq!(scenario.setup.policy.name, "ni-random");
+    }
+}
+
+#[test]
+fn a_policy_is_a_name_or_a_base_with_other_fields() {
+    let named = read("\"revert\"", "").unwrap().setup.policy;
+    assert_eq!(named.name, "plain");
+    let built = read(
+        "(base: \"ni-rate\", rate_shift: 23, bump: (num: 2, cap: \"100us\"), pick: accumulator)",
+        "",
+    );
+    let built = built.unwrap_or_else(|problems| panic!("{problems}")).setup;
+    assert_eq!(built.policy.name, "ni-rate*");
+    assert_eq!(built.policy.rules.rate_shift, Some(23));
+    assert_eq!(built.policy.rules.pick, PickRule::Accumulator);
+    let bump = built.policy.rules.bump.unwrap();
+    assert_eq!((bump.num, bump.den, bump.cap_ns), (2, 2, 100_000));
+    let off = read("(base: \"ni-rate\", rate_shift: \"off\")", "").unwrap();
+    assert_eq!(off.setup.policy.rules.rate_shift, None);
+}
+
+#[test]
+fn a_param_changes_the_policy_in_force_at_its_time() {
+    let scenario = read(
+        "\"ni-random\"",
+        "timeline: [
+           (at: \"3s\", set: param((floor: 8))),
+           (at: \"2s\", set: policy(\"ni-rate\")),
+           (at: \"500ms\", set: mix(class: \"daemon\", count: 10, share: 0.5, intensity: 2.0)),
+         ]",
+    );
+    let timeline = scenario.unwrap().setup.timeline;
+    let times: Vec<_> = timeline.iter().map(|(at, _)| *at / MS).collect();
+    assert_eq!(times, [500, 2000, 3000]);
+    let Change::Policy(last) = &timeline[2].1 else {
+        panic!("the last change is the parameter");
+    };
+    assert_eq!(last.name, "ni-rate*");
+    assert_eq!(last.rules.rate_shift, preset("ni-rate").unwrap().rate_shift);
+    assert_eq!(last.rules.floor, 8);
+    assert_eq!(
+        timeline[0].1,
+        Change::Mix {
+            class: 2,
+            count: Some(10),
+            share_permille: Some(500),
+            intensity_pct: Some(200),
+        }
+    );
+}
+
+#[test]
+fn a_mix_changes_the_workload_from_the_start() {
+    let scenario = read("\"plain\"", "mix: [(class: \"daemon\", count: 5)]").unwrap();
+    assert_eq!(scenario.setup.workload.classes[2].count, 5);
+}
+
+#[test]
+fn every_problem_is_reported_with_its_place_and_remedy() {
+    let got = message(
+        "\"ni-radnom\"",
+        "mix: [(class: \"deamon\", share: 1.5)],\nseed: 3",
+    );
+    let lines: Vec<_> = got.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "t.ron:2:9: there is no policy called `ni-radnom`; did you mean `ni-random`? \
+             (allowed: plain, no-ni-random, bump, ni-random-v0, ni-random, ni-rate, \
+             bresenham-v1, bresenham-carry, never, always)",
+            "t.ron:3:15: easywave has no class `deamon`; did you mean `daemon`? \
+             (allowed: master, worker, daemon)",
+            "t.ron:3:32: 1.5 is no share; allowed: 0.0 (nobody) to 1.0 (all)",
+        ]
+    );
+}
+
+#[test]
+fn fields_of_a_policy_are_checked_like_all_others() {
+    let shift = message("(base: \"ni-rate\", rate_shift: 70)", "");
+    assert_eq!(shift, "t.ron:2:39: rate_shift is 70; allowed: 0 to 63");
+    let unknown = message("(base: \"ni-rate\", rate_shfit: 7)", "");
+    assert!(unknown.contains("did you mean `rate_shift`?"), "{unknown}");
+    let late = message(
+        "\"plain\"",
+        "timeline: [(at: \"5s\", set: policy(\"bump\"))]",
+    );
+    assert!(late.contains("5s is behind the end of the run"), "{late}");
+}
+
+#[test]
+fn published_policies_that_are_no_gates_say_so() {
+    let got = message("\"bresenham-v4\"", "");
+    assert!(
+        got.contains("what changed from v1 to v4 is not known"),
+        "{got}"
+    );
+    let got = message("\"sis-node\"", "");
+    assert!(got.contains("no newidle policy of this version"), "{got}");
+}
