@@ -69,16 +69,30 @@ pub struct Costs {
     /// median 1; this is sigma in thousandths. Cache misses and lock waits make
     /// the spread, and the maximum is what drives `max_newidle_lb_cost`.
     pub balance_spread_permille: u32,
-    /// Refilling caches after a migration, charged to the moved task.
-    pub refill: ByDistance,
+    /// Refilling caches after a migration, charged to the moved task: ns per MiB
+    /// of its footprint.
+    pub refill_per_mib: ByDistance,
+    /// L2 cache of a core: all that a migration inside the LLC loses, KiB.
+    pub l2_kib: u32,
     /// Speed of a thread whose SMT sibling is busy, of 1024.
     pub smt_speed: u32,
+}
+
+impl Costs {
+    /// Delay of a task of this footprint after moving this far.
+    pub fn refill(&self, distance: Distance, footprint_kib: u32) -> Ns {
+        let lost = match distance {
+            Distance::CrossLlc | Distance::CrossNode => footprint_kib,
+            _ => footprint_kib.min(self.l2_kib),
+        };
+        self.refill_per_mib.at(distance) * Ns::from(lost) / 1024
+    }
 }
 
 impl Default for Costs {
     fn default() -> Self {
         Self {
-            context_switch: 1_000,
+            context_switch: 600,
             tick: 1_500,
             wake_select: 300,
             wake_scan_per_cpu: 30,
@@ -106,12 +120,13 @@ impl Default for Costs {
             },
             blocked_update: 300,
             balance_spread_permille: 500,
-            refill: ByDistance {
+            refill_per_mib: ByDistance {
                 same_core: 0,
-                same_llc: 10_000,
-                cross_llc: 30_000,
-                cross_node: 60_000,
+                same_llc: 15_000,
+                cross_llc: 50_000,
+                cross_node: 120_000,
             },
+            l2_kib: 1024,
             smt_speed: 625,
         }
     }

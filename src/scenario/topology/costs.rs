@@ -10,7 +10,7 @@ use crate::sim::cost::{ByDistance, Costs};
 use crate::sim::topology::CAPACITY_SCALE;
 
 /// Names of the costs and the source of their defaults.
-const DEFAULT_SOURCES: [(&str, &str); 15] = [
+const DEFAULT_SOURCES: [(&str, &str); 16] = [
     (
         "context_switch",
         "placement-and-pick.md 8.3: pipe ping-pong, 1.07 us a switch",
@@ -55,8 +55,12 @@ const DEFAULT_SOURCES: [(&str, &str); 15] = [
         "placement-and-pick.md 8.4: tails of ten times the median under load",
     ),
     (
-        "refill",
-        "placement-and-pick.md 8.5: 15, 50, 120 us per MB on a working set of about 0.5 MB",
+        "refill_per_mib",
+        "placement-and-pick.md 8.5: L2 refill 15, other LLC 50, other socket 120 us per MB",
+    ),
+    (
+        "l2_kib",
+        "topologies.md: 1 MB per core on most of these machines",
     ),
     (
         "smt_speed",
@@ -123,7 +127,8 @@ fn values(field: &str, costs: &Costs) -> Vec<(String, String)> {
             "{:.3}",
             f64::from(costs.balance_spread_permille) / 1000.0
         )),
-        "refill" => by_distance(&costs.refill),
+        "refill_per_mib" => by_distance(&costs.refill_per_mib),
+        "l2_kib" => one(format!("{} KiB", costs.l2_kib)),
         "smt_speed" => one(format!(
             "{:.2}",
             f64::from(costs.smt_speed) / f64::from(CAPACITY_SCALE)
@@ -152,7 +157,8 @@ pub(super) fn validate(file: &TopologyFile, report: &mut Report) -> Costs {
         detach: by_distance(given.detach, default.detach),
         blocked_update: time(given.blocked_update, default.blocked_update),
         balance_spread_permille: spread(given, default.balance_spread_permille, report),
-        refill: by_distance(given.refill, default.refill),
+        refill_per_mib: by_distance(given.refill_per_mib, default.refill_per_mib),
+        l2_kib: given.l2_kib.unwrap_or(default.l2_kib),
         smt_speed: smt_speed(given, default.smt_speed, report),
     }
 }
@@ -214,7 +220,8 @@ fn check_basis(file: &TopologyFile, report: &mut Report) {
             "balance_spread_permille",
             given.balance_spread_permille.is_some(),
         ),
-        ("refill", given.refill.is_some()),
+        ("refill_per_mib", given.refill_per_mib.is_some()),
+        ("l2_kib", given.l2_kib.is_some()),
         ("smt_speed", given.smt_speed.is_some()),
     ];
     for (name, is_given) in fields {

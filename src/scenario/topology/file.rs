@@ -143,7 +143,8 @@ pub(super) struct CostsFile {
     pub(super) blocked_update: Option<Time>,
     /// Sigma of the lognormal factor, thousandths.
     pub(super) balance_spread_permille: Option<u32>,
-    pub(super) refill: Option<ByDistanceFile>,
+    pub(super) refill_per_mib: Option<ByDistanceFile>,
+    pub(super) l2_kib: Option<u32>,
     /// Speed of a thread whose sibling is busy, as a fraction of its lone speed.
     pub(super) smt_speed: Option<f64>,
 }

@@ -90,9 +90,9 @@ fn every_cost_has_a_source_and_an_own_one_its_own() {
     assert!(figures.iter().all(|figure| !figure.source.is_empty()));
     let refill = figures
         .iter()
-        .find(|f| f.name == "refill.cross_llc")
+        .find(|f| f.name == "refill_per_mib.cross_llc")
         .expect("listed");
-    assert_eq!((refill.value.as_str(), refill.own), ("10us", true));
+    assert_eq!((refill.value.as_str(), refill.own), ("15us", true));
     let tick = figures.iter().find(|f| f.name == "tick").expect("listed");
     assert_eq!((tick.value.as_str(), tick.own), ("1.5us", false));
 }

@@ -29,6 +29,9 @@ pub(super) struct ClassFile {
     /// A client elsewhere: costs no CPU of this machine.
     #[serde(default)]
     external: bool,
+    /// Memory kept in caches, KiB.
+    #[serde(default)]
+    footprint_kib: u32,
     /// Plural of what one `done` counts.
     unit: Option<String>,
     program: Vec<Step>,
@@ -122,6 +125,7 @@ impl ClassFile {
             nice: self.nice(path, report),
             affinity: self.affinity(path, report),
             external: self.external,
+            footprint_kib: self.footprint_kib,
             unit: self.unit.clone().unwrap_or_default(),
             program: ops,
         };

@@ -49,6 +49,8 @@ pub struct Class {
     /// Not a task of this machine but a client elsewhere: costs no CPU, and what
     /// it wakes is woken by an interrupt.
     pub external: bool,
+    /// Memory it keeps in caches, KiB: what a migration has to fetch again.
+    pub footprint_kib: u32,
     /// Unit of one `Done`, such as `steps`.
     pub unit: String,
     /// What each task does.

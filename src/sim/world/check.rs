@@ -1,0 +1,101 @@
+//! Invariants of a world.
+
+use super::{CpuState, World};
+use crate::sim::task::{Place, TaskId};
+
+impl World {
+    /// Every invariant that does not hold, in words; none if all do.
+    ///
+    /// Recounts what the world keeps counted, so it is for tests and `verify`.
+    pub fn check(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut queued_on = vec![0usize; self.tasks.len()];
+        for cpu in self.shape.topology.cpu_ids() {
+            let rq = &self.rqs[cpu.index()];
+            let hot = &self.hot[cpu.index()];
+            let mut complain = |what: &str| found.push(format!("CPU {}: {what}", cpu.0));
+            if rq.cfs_tasks.len() != hot.nr_running as usize {
+                complain("nr_running is not the number of tasks in cfs_tasks");
+            }
+            if rq.fair.nr_queued() != hot.nr_running {
+                complain("nr_running is not the number of entities queued");
+            }
+            if rq.state == CpuState::Idle && hot.nr_running > 0 {
+                complain("idle beside a task on its own queue");
+            }
+            if (rq.state == CpuState::Running) != rq.running().is_some() {
+                complain("running without a current task, or not running with one");
+            }
+            if rq.wake_list.is_empty() == hot.ttwu_pending {
+                complain("ttwu_pending does not tell whether the wake list holds a task");
+            }
+            for &id in &rq.cfs_tasks {
+                queued_on[id as usize] += 1;
+                let task = &self.tasks[id as usize];
+                if task.place != Place::Queued || task.cpu != cpu {
+                    complain("a queued task believes to be elsewhere");
+                }
+                if task
+                    .allowed
+                    .as_deref()
+                    .is_some_and(|mask| !mask.contains(cpu))
+                {
+                    complain("a task is on a CPU it may not use");
+                }
+            }
+            let util_est: u64 = rq
+                .cfs_tasks
+                .iter()
+                .map(|&id| self.tasks[id as usize].util_est.ewma)
+                .sum();
+            if util_est != u64::from(hot.util_est) {
+                complain("util_est is not the sum over queued tasks");
+            }
+        }
+        found.extend(self.check_tasks(&queued_on));
+        found.extend(self.check_counters());
+        found
+    }
+
+    fn check_tasks(&self, queued_on: &[usize]) -> Vec<String> {
+        let mut found = Vec::new();
+        let in_flight = |id: TaskId| {
+            let me = self.task_ref(id);
+            self.rqs
+                .iter()
+                .filter(|rq| rq.wake_list.contains(&me))
+                .count()
+        };
+        for (id, task) in self.tasks.iter().enumerate() {
+            let expected = usize::from(task.place == Place::Queued);
+            if queued_on[id] != expected {
+                found.push(format!(
+                    "task {id}: on {} runqueues, is {:?}",
+                    queued_on[id], task.place
+                ));
+            }
+            let sent = in_flight(id as TaskId);
+            if sent != usize::from(task.place == Place::Waking) {
+                found.push(format!(
+                    "task {id}: on {sent} wake lists, is {:?}",
+                    task.place
+                ));
+            }
+        }
+        found
+    }
+
+    fn check_counters(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for cpu in &self.shape.online {
+            let newidle = &self.rqs[cpu.index()].newidle;
+            if newidle.calls != newidle.runs + newidle.skips_policy {
+                found.push(format!(
+                    "CPU {}: calls are not runs and policy skips",
+                    cpu.0
+                ));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,309 @@
+//! The world: a machine, its tasks, and the events that move them.
+//!
+//! [`World::step`] takes exactly one event from the queue and carries it out.
+//! Work is split by what happens to a CPU or task:
+//!
+//! ```text
+//!  Timer, Irq, WakeArrive -> wake    a task gets a runqueue
+//!  CpuDone                -> run     the running task's operation is over
+//!                            program   ... and its program says what is next
+//!                         -> newidle   ... or the CPU searches for work
+//!  Tick                   -> run     slices end; periodic and nohz balance
+//!  Stopper                -> active  a running task is pushed away
+//! ```
+//!
+//! The methods stand beside what they model: placement in [`super::placement`],
+//! balancing in [`super::balance`].
+
+mod check;
+mod mix;
+mod program;
+mod rq;
+mod run;
+#[cfg(test)]
+mod tests;
+mod view;
+mod wake;
+
+use std::sync::Arc;
+
+pub use rq::{CpuState, Hot, Rq, Walk};
+
+use super::domain::GroupId;
+use super::event::{EventKind, EventQueue};
+use super::fair::{FairParams, PickRule, SchedEntity};
+use super::gate::{GatePolicy, GateState};
+use super::rng::{Purpose, Stream};
+use super::shape::Shape;
+use super::stats::{Histogram, Migrations, SdStats};
+use super::task::{Task, TaskId, TaskRef};
+use super::time::{Ns, jiffies};
+use super::topology::CpuId;
+use super::trace::{Trace, TraceEvent, TraceKind};
+use super::waste::Waste;
+use super::workload::Workload;
+use mix::ClassState;
+use program::{TeamState, TokenQueue};
+
+/// State of one domain of one CPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SdState {
+    /// Newidle gate.
+    pub gate: GateState,
+    /// Interval of periodic balance, ms.
+    pub balance_interval_ms: u32,
+    /// Failed passes in a row.
+    pub nr_balance_failed: u32,
+    /// Last periodic pass, jiffies.
+    pub last_balance: u64,
+    /// Counters.
+    pub stats: SdStats,
+}
+
+/// State shared by all tickless idle CPUs (`balancing.md` 6.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Nohz {
+    pub needs_update: bool,
+    pub has_blocked_load: bool,
+    pub next_balance: u64,
+    pub next_blocked: u64,
+    /// Per LLC, CPUs that are not tickless idle.
+    pub nr_busy_cpus: Vec<u32>,
+}
+
+/// A machine at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    pub(super) shape: Arc<Shape>,
+    workload: Arc<Workload>,
+    seed: u64,
+    pub(super) policy: GatePolicy,
+    pub(super) fair_params: FairParams,
+    pub(super) now: Ns,
+    queue: EventQueue,
+    events: u64,
+    trace: Trace,
+    pub(super) rqs: Vec<Rq>,
+    pub(super) hot: Vec<Hot>,
+    pub(super) sds: Vec<SdState>,
+    /// `sgc.imbalance` of each group.
+    pub(super) group_imbalance: Vec<bool>,
+    /// `rd->overloaded`.
+    pub(super) overloaded: bool,
+    /// `sched_balance_running`, the `SD_SERIALIZE` token.
+    pub(super) serialize_taken: bool,
+    pub(super) nohz: Nohz,
+    cost_streams: Vec<Stream>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) ents: Vec<SchedEntity>,
+    free_slots: Vec<TaskId>,
+    classes: Vec<ClassState>,
+    queues: Vec<Vec<TokenQueue>>,
+    teams: Vec<TeamState>,
+    waste: Waste,
+    latency: Histogram,
+    migrations: Migrations,
+}
+
+/// EEVDF of 6.12, except that sleepers leave the queue at once: a delayed task
+/// counts in `nr_running`, which balancing does not model yet.
+fn fair_params(cpus: u32) -> FairParams {
+    let mut params = FairParams::new(PickRule::Eevdf612, cpus);
+    params.features.delay_dequeue = false;
+    params
+}
+
+impl World {
+    /// A machine at boot with every task of the mix just started.
+    pub fn new(shape: Arc<Shape>, workload: Arc<Workload>, policy: GatePolicy, seed: u64) -> Self {
+        let topology = Arc::clone(&shape.topology);
+        let nr_cpus = topology.nr_cpus();
+        let rqs = topology
+            .cpus
+            .iter()
+            .map(|c| Rq::new(c.online, c.speed))
+            .collect();
+        let hot = topology
+            .cpus
+            .iter()
+            .map(|c| Hot::new(c.online, c.capacity))
+            .collect();
+        let sds = topology
+            .cpu_ids()
+            .flat_map(|cpu| shape.domains.of(cpu))
+            .map(|sd| SdState {
+                gate: GateState::new(&policy, 0),
+                balance_interval_ms: sd.min_interval_ms,
+                nr_balance_failed: 0,
+                last_balance: 0,
+                stats: SdStats::default(),
+            })
+            .collect();
+        let sets = mix::affinity_sets(&workload, &shape);
+        let mut world = Self {
+            policy,
+            fair_params: fair_params(shape.online.len() as u32),
+            now: 0,
+            queue: EventQueue::default(),
+            events: 0,
+            trace: Trace::default(),
+            rqs,
+            hot,
+            sds,
+            group_imbalance: vec![false; shape.domains.groups.len()],
+            overloaded: false,
+            serialize_taken: false,
+            nohz: Nohz {
+                nr_busy_cpus: vec![0; shape.llcs.len()],
+                ..Nohz::default()
+            },
+            cost_streams: (0..nr_cpus as u64)
+                .map(|cpu| Stream::new(seed, Purpose::Cost, cpu))
+                .collect(),
+            tasks: Vec::new(),
+            ents: Vec::new(),
+            free_slots: Vec::new(),
+            classes: mix::class_states(&workload),
+            queues: program::token_queues(&workload),
+            teams: vec![TeamState::default(); workload.teams.len()],
+            waste: Waste::new(nr_cpus, &sets),
+            latency: Histogram::default(),
+            migrations: Migrations::default(),
+            shape,
+            workload,
+            seed,
+        };
+        for cpu in world.shape.online.clone() {
+            world.waste.goes_idle(cpu, 0);
+        }
+        world.populate();
+        world
+    }
+
+    /// Carries out the next event; false if there is none.
+    pub fn step(&mut self) -> bool {
+        while let Some(event) = self.queue.pop() {
+            if self.is_stale(event.time, event.kind) {
+                continue;
+            }
+            debug_assert!(event.time >= self.now, "time never runs back");
+            self.now = event.time;
+            self.events += 1;
+            match event.kind {
+                EventKind::Timer(task) => self.timer_expired(task),
+                EventKind::Irq(cpu, task) => self.irq_wakes(cpu, task),
+                EventKind::WakeArrive(cpu) => self.wake_arrives(cpu),
+                EventKind::CpuDone(cpu) => self.cpu_done(cpu),
+                EventKind::Stopper(cpu) => self.stopper(cpu),
+                EventKind::Tick(cpu) => self.tick(cpu),
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Runs every event up to and including `until`, at most `max_events`; time
+    /// then stands at `until` unless the limit came first. Returns events run.
+    pub fn run_until(&mut self, until: Ns, max_events: u64) -> u64 {
+        let mut done = 0;
+        while done < max_events {
+            match self.next_event_time() {
+                Some(time) if time <= until => {
+                    self.step();
+                    done += 1;
+                }
+                _ => {
+                    self.now = self.now.max(until);
+                    break;
+                }
+            }
+        }
+        done
+    }
+
+    /// Time of the next live event.
+    pub fn next_event_time(&mut self) -> Option<Ns> {
+        while let Some(event) = self.queue.peek() {
+            if !self.is_stale(event.time, event.kind) {
+                return Some(event.time);
+            }
+            self.queue.pop();
+        }
+        None
+    }
+
+    /// A `CpuDone` that was superseded by an earlier one, or put off.
+    fn is_stale(&mut self, time: Ns, kind: EventKind) -> bool {
+        let EventKind::CpuDone(cpu) = kind else {
+            return false;
+        };
+        let rq = &mut self.rqs[cpu.index()];
+        if rq.armed != time {
+            return true;
+        }
+        if rq.due > time {
+            rq.armed = rq.due;
+            if rq.due != Ns::MAX {
+                self.queue.push(rq.due, kind);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Makes the CPU's `CpuDone` come at `due`.
+    pub(super) fn arm(&mut self, cpu: CpuId, due: Ns) {
+        let rq = &mut self.rqs[cpu.index()];
+        rq.due = due;
+        // A later due time waits for the event already queued: it is put off
+        // when it comes up, which keeps the queue short.
+        if due < rq.armed {
+            rq.armed = due;
+            self.queue.push(due, EventKind::CpuDone(cpu));
+        }
+    }
+
+    pub(super) fn emit(&mut self, kind: TraceKind, cpu: CpuId, task: Option<TaskId>, arg: u64) {
+        self.trace.emit(TraceEvent {
+            at: self.now,
+            kind,
+            cpu,
+            task,
+            arg,
+        });
+    }
+
+    pub(super) fn at(&mut self, time: Ns, kind: EventKind) {
+        self.queue.push(time, kind);
+    }
+
+    /// Cost of one pass over a domain, drawn from the CPU's own stream.
+    pub(super) fn draw_pass_cost(&mut self, cpu: CpuId, sd: usize) -> Ns {
+        let random = self.cost_streams[cpu.index()].next_u64();
+        self.shape.spread(self.shape.pass_cost[sd], random)
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(super) fn jiffies(&self) -> u64 {
+        jiffies(self.now)
+    }
+
+    pub(super) fn task_ref(&self, id: TaskId) -> TaskRef {
+        TaskRef {
+            id,
+            generation: self.tasks[id as usize].generation,
+        }
+    }
+
+    /// The slot of a task that has not left.
+    pub(super) fn alive(&self, task: TaskRef) -> Option<TaskId> {
+        (self.tasks[task.id as usize].generation == task.generation).then_some(task.id)
+    }
+
+    pub(super) fn group_imbalance(&mut self, group: GroupId) -> &mut bool {
+        &mut self.group_imbalance[group.0 as usize]
+    }
+}

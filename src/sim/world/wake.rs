@@ -1,0 +1,178 @@
+//! Wakeups: from a waker's decision to the runqueue.
+//!
+//! ```text
+//!  begin_wakeup   the waker chooses a CPU                     (time passes)
+//!  commit_wakeup  enqueue at once, or send to the target and set ttwu_pending
+//!  wake_arrives   the interrupt reaches the target: enqueue   (time passed)
+//! ```
+//! Source: `placement-and-pick.md` 0, "When a wake-up becomes visible".
+
+use super::{CpuState, World};
+use crate::sim::event::EventKind;
+use crate::sim::fair::{Enqueue, WakeFlags};
+use crate::sim::task::{Place, Step, TaskId, TaskRef};
+use crate::sim::time::Ns;
+use crate::sim::topology::CpuId;
+use crate::sim::trace::TraceKind;
+
+impl World {
+    /// The waker on `waker` is done choosing: `wakee` goes to `target`.
+    pub(super) fn commit_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
+        let Some(id) = self.alive(wakee) else { return };
+        let task = &mut self.tasks[id as usize];
+        if task.place != Place::Asleep {
+            return;
+        }
+        task.place = Place::Waking;
+        task.woken_at = Some(self.now);
+        // Still being switched out of its CPU: it can only be queued there.
+        let old = task.cpu;
+        let target = if self.rqs[old.index()].leaving == Some(wakee) {
+            old
+        } else {
+            target
+        };
+        self.count_wakeup(target, waker);
+        let queued = self.hot[target.index()].nr_running;
+        let remote = target != waker && queued == 0 || !self.shape.share_cache(waker, target);
+        if remote {
+            self.send_wakeup(wakee, target, waker);
+        } else {
+            self.activate(target, id);
+        }
+    }
+
+    /// Puts a wakeup on the target's wake list and sends an interrupt.
+    fn send_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
+        let distance = self.shape.distance(waker, target);
+        let costs = &self.shape.topology.costs;
+        let mut travel = costs.ipi.at(distance);
+        let rq = &mut self.rqs[target.index()];
+        rq.wake_list.push(wakee);
+        self.hot[target.index()].ttwu_pending = true;
+        match rq.state {
+            // Interrupts are off until the search ends.
+            CpuState::Newidle => return,
+            CpuState::Idle => travel += costs.idle_exit,
+            CpuState::Running | CpuState::Offline => {}
+        }
+        self.at(self.now + travel, EventKind::WakeArrive(target));
+    }
+
+    /// Wakeups sent to `cpu` arrive.
+    pub(super) fn wake_arrives(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu.index()];
+        if rq.state == CpuState::Newidle {
+            return;
+        }
+        let list = std::mem::take(&mut rq.wake_list);
+        self.hot[cpu.index()].ttwu_pending = false;
+        for wakee in list {
+            if let Some(id) = self.alive(wakee) {
+                self.activate(cpu, id);
+            }
+        }
+    }
+
+    /// Enqueues a woken task and lets it preempt.
+    pub(super) fn activate(&mut self, cpu: CpuId, id: TaskId) {
+        let from = self.tasks[id as usize].cpu;
+        self.enqueue(cpu, id, Enqueue::Wakeup);
+        self.emit(TraceKind::Wakeup, cpu, Some(id), u64::from(from.0));
+        self.preempt_for(cpu, id, false);
+    }
+
+    /// A task arrived on `cpu`: run it if the CPU is idle or it is to preempt.
+    pub(in crate::sim) fn preempt_for(&mut self, cpu: CpuId, id: TaskId, fork: bool) {
+        match self.rqs[cpu.index()].state {
+            CpuState::Idle => {
+                self.rqs[cpu.index()].stats.sched_count += 1;
+                self.pick_next(cpu, false);
+            }
+            CpuState::Running => {
+                let fair = &mut self.rqs[cpu.index()].fair;
+                let (params, ents) = (&self.fair_params, &mut self.ents);
+                let flags = WakeFlags {
+                    fork,
+                    ..WakeFlags::default()
+                };
+                if fair.check_preempt_wakeup(params, ents, id, self.now, flags) {
+                    self.reschedule(cpu);
+                }
+            }
+            // The search looks at the queue when it ends.
+            CpuState::Newidle | CpuState::Offline => {}
+        }
+    }
+
+    /// A sleeper's timer fires on the CPU it last used.
+    pub(super) fn timer_expired(&mut self, sleeper: TaskRef) {
+        let Some(id) = self.alive(sleeper) else {
+            return;
+        };
+        if self.tasks[id as usize].place == Place::External {
+            self.tasks[id as usize].step = Step::Start;
+            self.advance_external(id);
+            return;
+        }
+        let cpu = self.tasks[id as usize].cpu;
+        self.raise_irq(cpu, sleeper);
+    }
+
+    /// A client elsewhere wakes a task: its packets come in on a fixed CPU.
+    pub(super) fn interrupt(&mut self, client: TaskId, wakee: TaskRef) {
+        let index = self.tasks[client as usize].index as usize;
+        let cpu = self.shape.online[index % self.shape.online.len()];
+        self.raise_irq(cpu, wakee);
+    }
+
+    /// An interrupt comes in on `cpu` and will wake `wakee` when served.
+    fn raise_irq(&mut self, cpu: CpuId, wakee: TaskRef) {
+        let costs = &self.shape.topology.costs;
+        let (irq, exit) = (costs.irq, costs.idle_exit);
+        let idle = self.rqs[cpu.index()].state == CpuState::Idle;
+        self.steal(cpu, irq);
+        let delay = irq + if idle { exit } else { 0 };
+        self.at(self.now + delay, EventKind::Irq(cpu, wakee));
+    }
+
+    /// The interrupt on `cpu` wakes its task.
+    pub(super) fn irq_wakes(&mut self, cpu: CpuId, wakee: TaskRef) {
+        let Some(id) = self.alive(wakee) else { return };
+        let choice = self.select_wakeup_cpu(id);
+        self.commit_wakeup(wakee, choice.cpu, cpu);
+    }
+
+    /// Wakes a task on behalf of nobody: where it last ran.
+    pub(super) fn wake_without_waker(&mut self, wakee: TaskRef) {
+        let cpu = self.tasks[wakee.id as usize].cpu;
+        self.raise_irq(cpu, wakee);
+    }
+
+    fn count_wakeup(&mut self, target: CpuId, waker: CpuId) {
+        let stats = &mut self.rqs[waker.index()].stats;
+        stats.ttwu_count += 1;
+        if target == waker {
+            stats.ttwu_local += 1;
+        } else {
+            let chain = self.shape.domains.of(waker);
+            if let Some(level) = chain.iter().position(|sd| sd.span.contains(target)) {
+                let sd = self.shape.sd(waker, level);
+                self.sds[sd].stats.ttwu_wake_remote += 1;
+            }
+        }
+    }
+
+    /// Ends the idle period being measured and averages it in (`balancing.md`
+    /// 2.1, `leave_idle` with the test of `idle_stamp`).
+    pub(super) fn end_idle_period(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu.index()];
+        if rq.idle_stamp == 0 {
+            return;
+        }
+        let sample: Ns = self.now - rq.idle_stamp;
+        rq.avg_idle =
+            crate::sim::idle::updated_avg_idle(rq.avg_idle, sample, rq.max_idle_balance_cost);
+        rq.idle_stamp = 0;
+    }
+}
