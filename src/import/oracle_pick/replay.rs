@@ -15,8 +15,10 @@ use crate::sim::fair::{
 /// Name of the idle task in a record.
 const IDLE: &str = "idle";
 
-/// Records after which a replay is ended: it has left the file's path long ago.
-const MAX_RECORDS: usize = 1_000_000;
+/// Records and events after which a replay is ended, so that no file can fill
+/// the memory or keep the program busy for ever. Cases have some hundreds.
+const MAX_RECORDS: usize = 100_000;
+const MAX_EVENTS: usize = 10_000_000;
 
 /// Where a task stands in its script.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +39,8 @@ pub(super) struct Cpu<'a> {
     progress: Vec<Progress>,
     rq: FairRq,
     now: Ns,
+    /// There is no tick at 0.
+    last_tick: Ns,
     trace: Vec<Record>,
 }
 
@@ -59,6 +63,7 @@ impl<'a> Cpu<'a> {
             progress: case.tasks.iter().map(start).collect(),
             rq: FairRq::new(),
             now: 0,
+            last_tick: 0,
             trace: Vec::new(),
         }
     }
@@ -79,7 +84,10 @@ impl<'a> Cpu<'a> {
 
     /// Plays the case to its end.
     pub(super) fn run(&mut self) {
-        while let Some((at, event)) = self.next_event() {
+        for _ in 0..MAX_EVENTS {
+            let Some((at, event)) = self.next_event() else {
+                return;
+            };
             if at > self.case.until_ns || self.trace.len() > MAX_RECORDS {
                 return;
             }
@@ -88,6 +96,7 @@ impl<'a> Cpu<'a> {
                 Event::StepEnds(id) => self.end_step(id),
                 Event::Wakes(id) => self.wake(id),
                 Event::Tick => {
+                    self.last_tick = at;
                     self.rq.tick(&self.p, &mut self.ents, at);
                     self.schedule("tick", false);
                 }
@@ -106,13 +115,21 @@ impl<'a> Cpu<'a> {
             let id = id as TaskId;
             state.wakes.map(|at| (at, 1 + id, Event::Wakes(id)))
         });
-        let tick = running.map(|_| {
-            let tick = self.p.tick_ns;
-            ((self.now / tick + 1) * tick, TaskId::MAX, Event::Tick)
-        });
+        let tick = running.map(|_| (self.next_tick(), TaskId::MAX, Event::Tick));
         let events = ends.into_iter().chain(wakeups).chain(tick);
         let first = events.min_by_key(|(at, class, _)| (*at, *class))?;
         Some((first.0, first.2))
+    }
+
+    /// The tick is the last event of its instant, so one at `now` may be due.
+    fn next_tick(&self) -> Ns {
+        let tick = self.p.tick_ns;
+        let due = self.now.div_ceil(tick) * tick;
+        if due > self.last_tick {
+            due
+        } else {
+            self.last_tick + tick
+        }
     }
 
     /// The running task has done its run and takes the next step.

@@ -42,7 +42,13 @@ impl FairRq {
     }
 
     /// Start of a new task on the queue of its parent, which runs.
-    fn fork_cfs(&mut self, p: &FairParams, ents: &mut [SchedEntity], id: TaskId, now: Ns) {
+    pub(super) fn fork_cfs(
+        &mut self,
+        p: &FairParams,
+        ents: &mut [SchedEntity],
+        id: TaskId,
+        now: Ns,
+    ) {
         self.update_curr(p, ents, now);
         let parent = self
             .running()

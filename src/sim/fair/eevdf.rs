@@ -47,6 +47,8 @@ impl FairRq {
             false => 0,
         };
         e.vruntime = v - lag;
+        // Left over if the rule was CFS until now.
+        e.rel_vruntime = false;
         if std::mem::take(&mut e.rel_deadline) && p.features.place_rel_deadline {
             e.deadline += e.vruntime;
         } else if fork && p.features.place_deadline_initial {

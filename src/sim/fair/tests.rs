@@ -1,6 +1,7 @@
 //! Known-answer shapes, played on one CPU with a small driver.
 
 use super::*;
+use crate::sim::Ns;
 use crate::sim::time::{MS, TICK_NS};
 
 /// What a task does, for ever.
