@@ -1,1 +1,4 @@
 //! Results as table, JSON, CSV.
+
+pub mod csv;
+pub mod summary;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::problem::{Report, suggest};
+use super::problem::{Problem, Problems, Report, from_ron, suggest};
 use super::units::Time;
 use crate::session::NamedPolicy;
 use crate::sim::gate::{self, Bump, GatePolicy, PickRule};
@@ -104,6 +104,30 @@ pub fn named(name: &str) -> Result<NamedPolicy, (String, String)> {
             suggest(name, gate::names()),
         ),
     })
+}
+
+/// Reads a policy from one argument: a name, or a base with other fields as in
+/// `(base: "ni-rate", rate_shift: 23)`. `source` names it in problems.
+///
+/// # Errors
+///
+/// Everything wrong with it.
+pub fn parse(source: &str, text: &str) -> Result<NamedPolicy, Problems> {
+    if !text.trim_start().starts_with('(') {
+        let problem = |(what, remedy)| Problem {
+            source: source.into(),
+            at: None,
+            what,
+            remedy,
+        };
+        return named(text.trim()).map_err(|error| problem(error).into());
+    }
+    let file: PolicyFile = from_ron(source, text)?;
+    let mut report = Report::new(source, text);
+    match file.resolve("", &mut report) {
+        Some(policy) => report.finish(policy),
+        None => Err(report.finish(()).err().unwrap_or_default()),
+    }
 }
 
 impl PolicyFile {

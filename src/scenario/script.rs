@@ -67,6 +67,17 @@ pub trait Library {
     fn workload(&self, name: &str) -> Result<Arc<Workload>, Missing>;
 }
 
+/// What a caller asks for instead of what the file says.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Another policy at the start.
+    pub policy: Option<NamedPolicy>,
+    /// Another seed.
+    pub seed: Option<u64>,
+    /// Another duration.
+    pub duration: Option<Ns>,
+}
+
 /// Why something named in a scenario could not be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -160,10 +171,15 @@ fn one() -> u64 {
 /// # Errors
 ///
 /// What the RON reader stumbled over, or everything that makes no sense.
-pub fn parse(source: &str, text: &str, library: &dyn Library) -> Result<Scenario, Problems> {
+pub fn parse(
+    source: &str,
+    text: &str,
+    library: &dyn Library,
+    overrides: &Overrides,
+) -> Result<Scenario, Problems> {
     let file: File = from_ron(source, text)?;
     let mut report = Report::new(source, text);
-    match file.scenario(library, &mut report) {
+    match file.scenario(library, overrides, &mut report) {
         Some(scenario) => report.finish(scenario),
         // Something was missing, so something was reported.
         None => Err(report.finish(()).err().unwrap_or_default()),
@@ -194,11 +210,17 @@ pub fn fits(workload: &Workload, topology: &Topology) -> Result<(), (String, Str
 }
 
 impl File {
-    fn scenario(&self, library: &dyn Library, report: &mut Report) -> Option<Scenario> {
+    fn scenario(
+        &self,
+        library: &dyn Library,
+        overrides: &Overrides,
+        report: &mut Report,
+    ) -> Option<Scenario> {
         self.check(report);
         let topology = obtained(report, "topology", library.topology(&self.topology));
         let workload = obtained(report, "workload", library.workload(&self.workload));
         let policy = self.policy.resolve("policy", report);
+        let policy = overrides.policy.clone().or(policy);
         let workload = workload.map(|workload| Arc::new(self.mixed(&workload, report)));
         let timeline = match (&workload, &policy) {
             (Some(workload), Some(policy)) => self.timeline(workload, policy, report),
@@ -211,12 +233,12 @@ impl File {
         Some(Scenario {
             name: self.name.clone(),
             about: self.about.clone(),
-            duration: self.duration.0,
+            duration: overrides.duration.unwrap_or(self.duration.0),
             setup: Setup {
                 topology,
                 workload,
                 policy,
-                seed: self.seed,
+                seed: overrides.seed.unwrap_or(self.seed),
                 timeline,
             },
         })

@@ -26,7 +26,7 @@ fn read(policy: &str, rest: &str) -> Result<Scenario, Problems> {
         "(format: 1, name: \"t\", topology: \"tr-9960x\", workload: \"easywave\",\n\
          policy: {policy}, duration: \"4s\",\n{rest})"
     );
-    parse("t.ron", &text, &BuiltIn)
+    parse("t.ron", &text, &BuiltIn, &Overrides::default())
 }
 
 fn message(policy: &str, rest: &str) -> String {
@@ -36,7 +36,8 @@ fn message(policy: &str, rest: &str) -> String {
 #[test]
 fn the_embedded_scenarios_are_valid_and_go_by_their_names() {
     for (name, text) in EMBEDDED {
-        let scenario = parse(name, text, &BuiltIn).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = parse(name, text, &BuiltIn, &Overrides::default());
+        let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(scenario.name, name);
         assert_eq!(scenario.setup.policy.name, "ni-random");
     }

@@ -298,19 +298,24 @@ impl Flat<'_, '_> {
     }
 }
 
-/// A client elsewhere has no CPU here to run or spin on.
+/// A client elsewhere sends requests and sleeps; it has no CPU here to run on.
 pub(super) fn check_external(steps: &[Step], path: &str, report: &mut Report) {
     for (index, step) in steps.iter().enumerate() {
         let path = format!("{path}[{index}]");
         match step {
             Step::Loop(body) => check_external(body, &format!("{path}[0]"), report),
             Step::Repeat(_, body) => check_external(body, &format!("{path}[1]"), report),
-            Step::Run { .. } | Step::Barrier(_) | Step::Fork(_) => report.at(
+            Step::Sleep(_) | Step::Wake(_) | Step::AwaitReply | Step::Done | Step::Exit => {}
+            Step::Run { .. }
+            | Step::Wait(_)
+            | Step::WaitAll(_)
+            | Step::Reply
+            | Step::Barrier(_)
+            | Step::Fork(_) => report.at(
                 &path,
-                "an external class runs on no CPU of this machine",
-                "use sleep, wake, wait or await_reply, or leave out `external`",
+                "an external class is a client elsewhere and cannot do this",
+                "use sleep, wake and await_reply, or leave out `external`",
             ),
-            _ => {}
         }
     }
 }

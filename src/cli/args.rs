@@ -1,0 +1,243 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::scenario::units::parse_time;
+use crate::sim::Ns;
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed; 2 bad input or usage.";
+
+const EXAMPLES: &str = "\
+Examples:
+  schedlab                                     explore the default machine
+  schedlab --topology host --policy ni-rate    this machine, another policy
+  schedlab run easywave-threadripper --policy plain
+  schedlab run my.ron --until 500ms --format json
+  schedlab topology host --format json
+  schedlab list policies
+
+Exit codes: 0 done; 1 a check failed; 2 bad input or usage.";
+
+/// Explore how the Linux scheduler balances load on real machine shapes.
+///
+/// Without a command the explorer opens in the terminal. Commands are for scripts:
+/// data goes to standard output, everything else to standard error.
+#[derive(Debug, Parser)]
+#[command(
+    name = "schedlab",
+    version,
+    about = "Explore how the Linux scheduler balances load on real machine shapes",
+    after_help = EXIT_CODES,
+    after_long_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    /// What to do; none opens the explorer.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of the explorer.
+    #[command(flatten)]
+    pub explore: ExploreArgs,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario without a screen and print what came of it
+    Run(RunArgs),
+    /// List what is built in
+    List(ListArgs),
+    /// Check this program against golden data
+    #[command(subcommand)]
+    Verify(VerifyCommand),
+}
+
+/// Options of the explorer.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// Machine: a name of `list topologies`, `host`, or a .ron file
+    #[arg(long, value_name = "NAME")]
+    pub topology: Option<String>,
+    /// Mix of tasks: a name of `list workloads`, or a .ron file
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Newidle policy: a name of `list policies`, or '(base: "name", field: ...)'
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Seed of all random streams
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Scenario: a name of `list scenarios`, or a .ron file
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<String>,
+    /// Simulated time per second at the start, such as 1ms
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub speed: Option<Ns>,
+    /// Colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    pub color: ColorWhen,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+    /// Folder to read `host` from instead of /sys (a snapshot)
+    #[arg(long, value_name = "DIR")]
+    pub sysfs: Option<PathBuf>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// If the terminal can and NO_COLOR is not set.
+    #[default]
+    Auto,
+    /// Even if NO_COLOR is set.
+    Always,
+    /// Shapes and letters only.
+    Never,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  schedlab run easywave-threadripper
+  schedlab run scenarios/memcached-2ccd.ron --policy plain --format json
+  schedlab run schbench-storm-threadripper --until 500ms --timing
+  schedlab run memcached-2ccd --policy '(base: \"ni-rate\", rate_shift: 23)'
+
+The forms: `table` for people; `json` is one object; `csv` is one line of column
+names (dots join nested names, as in newidle.skips.cost_gate) and one of values.
+The same input gives the same bytes, `wall_ns` of --timing aside.
+
+Exit codes: 0 done; 2 bad input or usage.";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 done; 2 bad input or usage.", after_long_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// A scenario file, or a name of `list scenarios`
+    pub scenario: String,
+    /// Another machine: a name of `list topologies`, `host`, or a .ron file
+    #[arg(long, value_name = "NAME")]
+    pub topology: Option<String>,
+    /// Folder to read `host` from instead of /sys (a snapshot)
+    #[arg(long, value_name = "DIR")]
+    pub sysfs: Option<PathBuf>,
+    /// Another policy: a name of `list policies`, or '(base: "name", field: ...)'
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Another seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Another simulated duration, such as 500ms
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<Ns>,
+    /// Form of the result
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub format: Format,
+    /// Also tell the wall time, and context switches per second of it
+    #[arg(long)]
+    pub timing: bool,
+}
+
+/// Form of a printed result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned, for people.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
+    /// Comma-separated values.
+    Csv,
+}
+
+const TOPOLOGY_EXAMPLES: &str = "\
+Examples:
+  schedlab topology threadripper-9960x
+  schedlab topology host
+  schedlab topology host --sysfs snapshot/ --format json
+
+Exit codes: 0 done; 2 bad input or usage.";
+
+/// Arguments of `topology`.
+#[derive(Debug, Args)]
+#[command(after_long_help = TOPOLOGY_EXAMPLES)]
+pub struct TopologyArgs {
+    /// A name of `list topologies`, `host`, or a .ron file
+    pub topology: String,
+    /// Folder to read `host` from instead of /sys (a snapshot)
+    #[arg(long, value_name = "DIR")]
+    pub sysfs: Option<PathBuf>,
+    /// Form of the result
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub format: TopologyFormat,
+}
+
+/// Form of a printed machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TopologyFormat {
+    /// For people.
+    #[default]
+    Tree,
+    /// CPUs and sched domains as JSON.
+    Json,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// What to list; none lists everything
+    #[arg(value_enum)]
+    pub kind: Option<Kind>,
+    /// Form of the result
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub format: Format,
+}
+
+/// What is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Machines.
+    Topologies,
+    /// Mixes of tasks.
+    Workloads,
+    /// Newidle policies.
+    Policies,
+    /// Scenarios.
+    Scenarios,
+}
+
+const VERIFY_CODES: &str =
+    "Exit codes: 0 all equal; 1 some value differs; 2 a file cannot be read.";
+
+/// What to check.
+#[derive(Debug, Subcommand)]
+pub enum VerifyCommand {
+    /// Replay golden vectors of the newidle gates
+    #[command(after_help = VERIFY_CODES)]
+    Gates(Files),
+    /// Compare sched domains with those of booted kernels
+    #[command(after_help = VERIFY_CODES)]
+    Domains(Files),
+    /// Replay golden vectors of the fair class
+    #[command(after_help = VERIFY_CODES)]
+    Pick(Files),
+}
+
+/// Files to check.
+#[derive(Debug, Args)]
+pub struct Files {
+    /// Files, in the form of the golden data
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// A time above zero.
+fn time(text: &str) -> Result<Ns, String> {
+    match parse_time(text)? {
+        0 => Err("a time of 0 does nothing; give more, such as 1ms".into()),
+        time => Ok(time),
+    }
+}
