@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schedlab::export::domain_json;
 use schedlab::import::oracle_domains::{DomainFile, parse, verify};
+use schedlab::scenario::topology;
+use schedlab::sim::Topology;
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
@@ -194,4 +197,42 @@ fn broken_files_are_refused_with_place_reason_and_remedy() {
         .expect_err("no such node")
         .to_string();
     assert!(problems.starts_with("bad.json:22:6: CPU 0 "), "{problems}");
+}
+
+/// What `topology --format json` prints, read back.
+fn printed(topology: &Topology) -> DomainFile {
+    let mut out = Vec::new();
+    domain_json::write(topology, &mut out).expect("memory takes everything");
+    let text = String::from_utf8(out).expect("text");
+    parse(&topology.id, &text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn what_is_printed_is_accepted_again() {
+    for name in topology::names() {
+        let machine = topology::embedded(name).expect("built in");
+        let file = printed(&machine);
+        assert_eq!(verify(&file), [], "{name}");
+        assert!(
+            file.expected.iter().any(|chain| !chain.is_empty()),
+            "{name}"
+        );
+    }
+    let mut odd = Topology::clone(&topology::embedded("tr-9960x").expect("built in"));
+    odd.cpus[3].online = false;
+    odd.cpus[9].isolated = true;
+    for cpu in &mut odd.cpus[12..24] {
+        cpu.capacity = 600;
+    }
+    assert_eq!(verify(&printed(&odd)), []);
+}
+
+#[test]
+fn what_is_printed_of_a_booted_machine_is_what_its_kernel_had() {
+    for path in files_in(&own_folder()) {
+        let booted = read(&path);
+        let ours = printed(&booted.topology);
+        assert_eq!(ours.expected, booted.expected, "{}", path.display());
+        assert_eq!(ours.llc_size, booted.llc_size, "{}", path.display());
+    }
 }

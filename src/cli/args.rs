@@ -48,6 +48,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario without a screen and print what came of it
     Run(RunArgs),
+    /// Show a machine: its shape, its sched domains, its costs
+    Topology(TopologyArgs),
     /// List what is built in
     List(ListArgs),
     /// Check this program against golden data
@@ -158,6 +160,7 @@ Examples:
   schedlab topology threadripper-9960x
   schedlab topology host
   schedlab topology host --sysfs snapshot/ --format json
+  schedlab topology w7-2495x-4llc --costs
 
 Exit codes: 0 done; 2 bad input or usage.";
 
@@ -173,6 +176,9 @@ pub struct TopologyArgs {
     /// Form of the result
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub format: TopologyFormat,
+    /// Show what the scheduler's own work costs on it, with sources
+    #[arg(long)]
+    pub costs: bool,
 }
 
 /// Form of a printed machine.
@@ -181,7 +187,7 @@ pub enum TopologyFormat {
     /// For people.
     #[default]
     Tree,
-    /// CPUs and sched domains as JSON.
+    /// CPUs and sched domains, in the form that `verify domains` reads.
     Json,
 }
 

@@ -89,11 +89,8 @@ pub fn topology(name: &str, base: &Path, sysfs: Option<&Path>) -> Result<Arc<Top
 
 /// The machine this program runs on, or a snapshot of another.
 fn host(sysfs: Option<&Path>) -> Result<Arc<Topology>, Missing> {
-    let dir = sysfs.unwrap_or(Path::new("/sys"));
-    let problem = |message: String| Missing::Broken(one_line(message));
-    let tree = files::read_sysfs(dir).map_err(problem)?;
-    let imported = crate::import::sysfs::import(&dir.display().to_string(), &tree)
-        .map_err(|problem| Missing::Broken(problem.into()))?;
+    let imported =
+        super::topology::host(sysfs).map_err(|message| Missing::Broken(one_line(message)))?;
     Ok(Arc::new(imported.topology))
 }
 

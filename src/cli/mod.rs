@@ -8,6 +8,7 @@ pub mod args;
 pub mod library;
 mod list;
 mod run;
+pub mod topology;
 pub mod verify_domains;
 mod verify_gates;
 pub mod verify_pick;
@@ -43,6 +44,7 @@ fn dispatch(cli: Cli, out: &mut impl Write) -> Result<ExitCode> {
     match cli.command {
         None => bad_input("the explorer", errors),
         Some(Command::Run(args)) => run::run(&args, out, errors),
+        Some(Command::Topology(args)) => topology::run(&args, out, errors),
         Some(Command::List(args)) => Ok(list::run(&args, out)?),
         Some(Command::Verify(what)) => match what {
             VerifyCommand::Gates(args) => verify_gates::run(&args.files, out, errors),

@@ -1,4 +1,6 @@
 //! Results as table, JSON, CSV.
 
 pub mod csv;
+pub mod domain_json;
 pub mod summary;
+pub mod topology_tree;
