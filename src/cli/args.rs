@@ -81,12 +81,21 @@ pub struct ExploreArgs {
     /// Colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     pub color: ColorWhen,
+    /// Colour theme: dark, light or mono
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    pub no_mouse: bool,
     /// Folder to read `host` from instead of /sys (a snapshot)
     #[arg(long, value_name = "DIR")]
     pub sysfs: Option<PathBuf>,
+    /// Panic with the screen open, to test what becomes of the terminal
+    #[arg(long, hide = true)]
+    pub panic_for_test: bool,
 }
 
 /// When to use colours.

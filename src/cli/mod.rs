@@ -5,6 +5,7 @@
 //! closes the pipe ends the program in silence.
 
 pub mod args;
+mod explore;
 pub mod library;
 mod list;
 mod run;
@@ -42,7 +43,7 @@ pub fn main() -> Result<ExitCode> {
 fn dispatch(cli: Cli, out: &mut impl Write) -> Result<ExitCode> {
     let errors = &mut io::stderr();
     match cli.command {
-        None => bad_input("the explorer", errors),
+        None => explore::run(&cli.explore, errors),
         Some(Command::Run(args)) => run::run(&args, out, errors),
         Some(Command::Topology(args)) => topology::run(&args, out, errors),
         Some(Command::List(args)) => Ok(list::run(&args, out)?),

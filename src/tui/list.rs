@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::scenario::{topology, workload};
+use crate::scenario::{script, topology, workload};
 use crate::session::{NamedPolicy, Setup};
 use crate::sim::gate;
 
@@ -84,7 +84,7 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
         ListKind::Topology => {
             let topology = topology::embedded(name)?;
             let setup = state.setup();
-            state.restart(Setup { topology, ..setup }, true);
+            run_if_fits(state, Setup { topology, ..setup });
         }
         ListKind::Workload => {
             let text = workload::embedded(name)?;
@@ -92,7 +92,7 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
                 Ok(workload) => {
                     let setup = state.setup();
                     let workload = Arc::new(workload);
-                    state.restart(Setup { workload, ..setup }, true);
+                    run_if_fits(state, Setup { workload, ..setup });
                 }
                 Err(problems) => state.complain(problems.to_string()),
             }
@@ -104,4 +104,12 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
         }
     }
     None
+}
+
+/// Restarts with `setup`, unless the workload names CPUs the machine lacks.
+fn run_if_fits(state: &mut State, setup: Setup) {
+    match script::fits(&setup.workload, &setup.topology) {
+        Ok(()) => state.restart(setup, true),
+        Err((what, remedy)) => state.complain(format!("not changed: {what}; {remedy}")),
+    }
 }

@@ -84,6 +84,11 @@ impl Options {
     }
 }
 
+/// Whether there is a terminal to draw on and to read keys from.
+pub fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// What to say where there is no terminal.
 pub const NO_TERMINAL: &str =
     "schedlab: the explorer needs a terminal; for results as text use `schedlab run SCENARIO.ron`";
@@ -95,7 +100,7 @@ pub const NO_TERMINAL: &str =
 ///
 /// If the terminal fails while it is in use.
 pub fn run(options: Options) -> color_eyre::Result<ExitCode> {
-    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    if !has_terminal() {
         eprintln!("{NO_TERMINAL}");
         return Ok(ExitCode::from(2));
     }

@@ -334,8 +334,33 @@ impl State {
     }
 
     /// What runs now, with every change made since the start.
+    ///
+    /// Scripted changes of a scenario stay scripted.
     pub fn setup(&self) -> Setup {
-        self.session.setup().clone()
+        let world = self.session.world();
+        let mut setup = self.session.setup().clone();
+        setup.policy = NamedPolicy {
+            name: self.session.policy_name().to_owned(),
+            rules: world.policy().clone(),
+        };
+        let mut workload = Arc::unwrap_or_clone(setup.workload);
+        for (class, now) in workload.classes.iter_mut().zip(world.classes()) {
+            class.count = now.count;
+            class.share_permille = now.share_permille;
+            class.intensity_pct = now.intensity_pct;
+        }
+        setup.workload = Arc::new(workload);
+        setup
+    }
+
+    /// Whether the mix is not the one the run started with.
+    pub fn is_mixed(&self) -> bool {
+        let classes = &self.session.setup().workload.classes;
+        let now = self.session.world().classes();
+        classes.iter().zip(now).any(|(class, now)| {
+            (class.count, class.share_permille, class.intensity_pct)
+                != (now.count, now.share_permille, now.intensity_pct)
+        })
     }
 
     /// Another policy, from the next decision on.

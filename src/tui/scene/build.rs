@@ -159,8 +159,12 @@ fn header(state: &State) -> Header {
     let setup = state.session.setup();
     Header {
         topology: setup.topology.id.clone(),
-        workload: setup.workload.id.clone(),
-        policy: setup.policy.name.clone(),
+        workload: format!(
+            "{}{}",
+            setup.workload.id,
+            if state.is_mixed() { "*" } else { "" }
+        ),
+        policy: state.session.policy_name().to_owned(),
         seed: setup.seed,
         now: state.session.now(),
         speed: state.pace.speed.text(),
