@@ -83,19 +83,45 @@ fn write_tree(topology: &Topology, out: &mut impl Write) -> io::Result<()> {
         below.entry(llc).or_default().push(cpu);
     }
     let mut last_package = None;
+    let mut rows = Vec::new();
     for ((package, node), llcs) in tree {
         if last_package != Some(package) {
-            writeln!(out, "package {package}")?;
+            rows.push(Row::Head(format!("package {package}")));
             last_package = Some(package);
         }
-        writeln!(out, "  node {}", topology.nodes[node as usize].os_id)?;
+        let os_id = topology.nodes[node as usize].os_id;
+        rows.push(Row::Head(format!("  node {os_id}")));
         for (llc, cpus) in llcs {
-            write_llc(llc, &cpus, out)?;
+            rows.push(Row::Llc(llc, cells(&cpus)));
         }
     }
     let empty = |index: &usize| !topology.cpus.iter().any(|cpu| cpu.node as usize == *index);
     for index in (0..topology.nodes.len()).filter(empty) {
-        writeln!(out, "node {} without CPUs", topology.nodes[index].os_id)?;
+        let os_id = topology.nodes[index].os_id;
+        rows.push(Row::Head(format!("node {os_id} without CPUs")));
+    }
+    write_rows(&rows, out)
+}
+
+/// A line of the tree, before the common width of the cells is known.
+enum Row {
+    /// A package or node.
+    Head(String),
+    /// An LLC and its cells.
+    Llc(usize, Vec<String>),
+}
+
+fn write_rows(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    let lengths = rows.iter().flat_map(|row| match row {
+        Row::Head(_) => &[],
+        Row::Llc(_, cells) => cells.as_slice(),
+    });
+    let width = lengths.map(String::len).max().unwrap_or(0);
+    for row in rows {
+        match row {
+            Row::Head(text) => writeln!(out, "{text}")?,
+            Row::Llc(number, cells) => write_llc(*number, cells, width, out)?,
+        }
     }
     Ok(())
 }
@@ -111,7 +137,8 @@ impl Order {
     }
 }
 
-fn write_llc(number: usize, cpus: &[&Cpu], out: &mut impl Write) -> io::Result<()> {
+/// The cores of an LLC, one text each; a shared L2 cache makes one of several.
+fn cells(cpus: &[&Cpu]) -> Vec<String> {
     let mut cores = Vec::<(u32, u32, String)>::new();
     for cpu in cpus {
         let mark = match (cpu.online, cpu.isolated) {
@@ -126,7 +153,7 @@ fn write_llc(number: usize, cpus: &[&Cpu], out: &mut impl Write) -> io::Result<(
         }
     }
     cores.sort_by_key(|(_, cluster, _)| cores_order(cpus, *cluster));
-    let cells: Vec<String> = cores
+    cores
         .chunk_by(|a, b| a.1 == b.1)
         .map(|cluster| {
             let cores: Vec<&str> = cluster.iter().map(|(_, _, text)| text.as_str()).collect();
@@ -135,8 +162,15 @@ fn write_llc(number: usize, cpus: &[&Cpu], out: &mut impl Write) -> io::Result<(
                 several => format!("[{}]", several.join(" ")),
             }
         })
-        .collect();
-    let width = cells.iter().map(String::len).max().unwrap_or(0);
+        .collect()
+}
+
+fn write_llc(
+    number: usize,
+    cells: &[String],
+    width: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let per_line = ((WIDTH - INDENT) / (width + 2)).max(1);
     for (index, cells) in cells.chunks(per_line).enumerate() {
         let name = if index == 0 {
