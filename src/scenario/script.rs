@@ -10,6 +10,7 @@
 //!   policy: (base: "ni-rate", rate_shift: 23),
 //!   seed: 1,
 //!   duration: "4s",
+//!   history: (windows: 10, calls_per_second: 50, success: 0.02),
 //!   mix: [(class: "daemon", count: 48)],
 //!   timeline: [
 //!     (at: "2s", set: policy("plain")),
@@ -28,6 +29,7 @@ use super::problem::{Problems, Report, from_ron, suggest};
 use super::units::{Time, format_time};
 use super::workload::{count, intensity, share};
 use crate::session::{Change, NamedPolicy, Setup};
+use crate::sim::gate::History;
 use crate::sim::time::SEC;
 use crate::sim::workload::{Affinity, Workload};
 use crate::sim::{Ns, Topology};
@@ -36,6 +38,9 @@ use crate::sim::{Ns, Topology};
 pub const FORMAT: u32 = 1;
 /// Longest run: beyond it counters and charts have no meaning any more.
 pub const LONGEST_RUN: Ns = 3_600 * SEC;
+
+/// Most windows of a history: every policy has settled long before.
+const MOST_WINDOWS: u32 = 100;
 
 /// A scenario: what to run and for how long.
 #[derive(Clone, Debug)]
@@ -126,10 +131,20 @@ struct File {
     #[serde(default = "one")]
     seed: u64,
     duration: Time,
+    history: Option<HistoryFile>,
     #[serde(default)]
     mix: Vec<MixFile>,
     #[serde(default)]
     timeline: Vec<EntryFile>,
+}
+
+/// What the machine did before the run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HistoryFile {
+    windows: u32,
+    calls_per_second: u32,
+    success: f64,
 }
 
 /// Another size or rate of one class.
@@ -238,6 +253,7 @@ impl File {
                 topology,
                 workload,
                 policy,
+                history: self.history.as_ref().map(|history| history.resolve(report)),
                 seed: overrides.seed.unwrap_or(self.seed),
                 timeline,
             },
@@ -338,6 +354,30 @@ impl File {
             timeline.extend(change.map(|change| (entry.at.0, change)));
         }
         timeline
+    }
+}
+
+impl HistoryFile {
+    fn resolve(&self, report: &mut Report) -> History {
+        if self.windows > MOST_WINDOWS {
+            report.at(
+                "history.windows",
+                format!("{} windows of 512 calls take long to play", self.windows),
+                format!("allowed: 0 to {MOST_WINDOWS}; 10 settle every policy"),
+            );
+        }
+        if !(1..=1_000_000).contains(&self.calls_per_second) {
+            report.at(
+                "history.calls_per_second",
+                format!("{} calls per second", self.calls_per_second),
+                "allowed: 1 to 1000000 calls of one domain of one CPU",
+            );
+        }
+        History {
+            windows: self.windows.min(MOST_WINDOWS),
+            calls_per_second: self.calls_per_second,
+            success_permille: share(report, "history.success", self.success),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::sim::gate::GatePolicy;
+use crate::sim::gate::{GatePolicy, History};
 use crate::sim::shape::Shape;
 use crate::sim::time::TICK_NS;
 use crate::sim::trace::{TraceEvent, TraceKind};
@@ -22,6 +22,8 @@ pub struct Setup {
     pub workload: Arc<Workload>,
     /// The newidle gate and the name it goes by.
     pub policy: NamedPolicy,
+    /// What the machine did before; none = fresh from boot.
+    pub history: Option<History>,
     /// Seed of all random streams.
     pub seed: u64,
     /// Scripted changes, ascending by time.
@@ -77,7 +79,8 @@ impl Session {
 
     fn on(shape: Arc<Shape>, setup: Setup) -> Self {
         let workload = Arc::clone(&setup.workload);
-        let world = World::new(shape, workload, setup.policy.rules.clone(), setup.seed);
+        let rules = setup.policy.rules.clone();
+        let world = World::new(shape, workload, rules, setup.history, setup.seed);
         let mut session = Self {
             policy_name: setup.policy.name.clone(),
             setup,

@@ -20,6 +20,8 @@ pub enum Purpose {
     WakeScan = 3,
     /// Spread of the cost of balance passes of one CPU.
     Cost = 4,
+    /// What the machine went through before the run.
+    History = 5,
 }
 
 /// A sequential stream.

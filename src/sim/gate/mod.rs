@@ -23,9 +23,11 @@
 mod accumulator;
 mod cost;
 mod dice;
+mod history;
 mod policy;
 mod ratio;
 
+pub use history::{Chance, History};
 pub use policy::{Bump, GatePolicy, PRESETS, PickRule, Preset, find, names, preset, why_not};
 
 use super::time::{Ns, jiffies};

@@ -32,7 +32,7 @@ pub use rq::{CpuState, Hot, Rq, Walk};
 use super::domain::GroupId;
 use super::event::{EventKind, EventQueue};
 use super::fair::{FairParams, PickRule, SchedEntity};
-use super::gate::{GatePolicy, GateState};
+use super::gate::{Chance, GatePolicy, GateState, History};
 use super::rng::{Purpose, Stream};
 use super::shape::Shape;
 use super::stats::{Histogram, Migrations, SdStats};
@@ -113,9 +113,51 @@ fn fair_params(cpus: u32) -> FairParams {
     params
 }
 
+/// State of every domain as the run begins.
+fn sd_states(
+    shape: &Shape,
+    policy: &GatePolicy,
+    history: Option<History>,
+    seed: u64,
+) -> Vec<SdState> {
+    let mut states = Vec::new();
+    for cpu in shape.topology.cpu_ids() {
+        for (level, sd) in shape.domains.of(cpu).iter().enumerate() {
+            let gate = match history {
+                None => GateState::new(policy, 0),
+                Some(history) => {
+                    let owner = u64::from(cpu.0) << 8 | level as u64;
+                    let mut stream = Stream::new(seed, Purpose::History, owner);
+                    let nominal = shape.pass_cost[shape.sd(cpu, level)];
+                    policy.settled(history, || Chance {
+                        dice: stream.below(1024),
+                        luck: stream.below(1000),
+                        cost: shape.spread(nominal, stream.next_u64()),
+                    })
+                }
+            };
+            states.push(SdState {
+                gate,
+                balance_interval_ms: sd.min_interval_ms,
+                nr_balance_failed: 0,
+                last_balance: 0,
+                stats: SdStats::default(),
+            });
+        }
+    }
+    states
+}
+
 impl World {
-    /// A machine at boot with every task of the mix just started.
-    pub fn new(shape: Arc<Shape>, workload: Arc<Workload>, policy: GatePolicy, seed: u64) -> Self {
+    /// A machine with every task of the mix just started; its gates are fresh
+    /// from boot, or have a history.
+    pub fn new(
+        shape: Arc<Shape>,
+        workload: Arc<Workload>,
+        policy: GatePolicy,
+        history: Option<History>,
+        seed: u64,
+    ) -> Self {
         let topology = Arc::clone(&shape.topology);
         let nr_cpus = topology.nr_cpus();
         let rqs = topology
@@ -128,17 +170,7 @@ impl World {
             .iter()
             .map(|c| Hot::new(c.online, c.capacity))
             .collect();
-        let sds = topology
-            .cpu_ids()
-            .flat_map(|cpu| shape.domains.of(cpu))
-            .map(|sd| SdState {
-                gate: GateState::new(&policy, 0),
-                balance_interval_ms: sd.min_interval_ms,
-                nr_balance_failed: 0,
-                last_balance: 0,
-                stats: SdStats::default(),
-            })
-            .collect();
+        let sds = sd_states(&shape, &policy, history, seed);
         let sets = mix::affinity_sets(&workload, &shape);
         let mut world = Self {
             policy,

@@ -87,7 +87,7 @@ fn forever(to: usize) -> Op {
 
 fn world(shape: &Arc<Shape>, load: &Arc<Workload>, policy: &str) -> World {
     let policy = gate::preset(policy).expect("a shipped policy");
-    World::new(Arc::clone(shape), Arc::clone(load), policy, 1)
+    World::new(Arc::clone(shape), Arc::clone(load), policy, None, 1)
 }
 
 /// Runs, checking every invariant now and then.
@@ -206,7 +206,7 @@ fn two_runs_give_the_same_event_stream_and_another_seed_another() {
     let load = fork_join(12, 20);
     let hash = |seed| {
         let policy = gate::preset("ni-random").expect("shipped");
-        let mut world = World::new(Arc::clone(&shape), Arc::clone(&load), policy, seed);
+        let mut world = World::new(Arc::clone(&shape), Arc::clone(&load), policy, None, seed);
         world.run_until(SEC / 10, u64::MAX);
         (world.trace().hash(), world.totals().events)
     };
