@@ -1,7 +1,6 @@
 //! `schedlab` without a command: the explorer.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use color_eyre::Result;
@@ -11,17 +10,14 @@ use super::bad_input;
 use super::library::{self, Shelf};
 use crate::scenario::policy;
 use crate::scenario::problem::{Problem, Problems, suggest};
-use crate::scenario::script::{self, Overrides};
+use crate::scenario::script::Overrides;
 use crate::session::Setup;
 use crate::tui::pace::Speed;
 use crate::tui::terminal::ColorChoice;
 use crate::tui::{self, Options, theme};
 
 /// What is explored without options.
-const TOPOLOGY: &str = "tr-9960x";
-const WORKLOAD: &str = "easywave";
-const POLICY: &str = "ni-random";
-const SEED: u64 = 1;
+const SCENARIO: &str = "easywave-threadripper";
 
 /// Opens the explorer.
 pub fn run(args: &ExploreArgs, errors: &mut impl Write) -> Result<ExitCode> {
@@ -59,36 +55,20 @@ fn options(args: &ExploreArgs) -> Result<Options, Problems> {
 
 fn setup(args: &ExploreArgs) -> Result<Setup, Problems> {
     let named = |name: &str| policy::parse("--policy", name);
-    let policy = args.policy.as_deref().map(named).transpose()?;
-    let sysfs = args.sysfs.as_deref();
-    if let Some(scenario) = &args.scenario {
-        let shelf = Shelf::new(sysfs, args.topology.as_deref(), args.workload.as_deref())?;
-        let overrides = Overrides {
-            policy,
-            seed: args.seed,
-            duration: None,
-        };
-        return library::scenario(scenario, shelf, &overrides).map(|scenario| scenario.setup);
+    let overrides = Overrides {
+        policy: args.policy.as_deref().map(named).transpose()?,
+        seed: args.seed,
+        duration: None,
+    };
+    let scenario = args.scenario.as_deref().unwrap_or(SCENARIO);
+    let (topology, workload) = (args.topology.as_deref(), args.workload.as_deref());
+    let shelf = Shelf::new(args.sysfs.as_deref(), topology, workload)?;
+    let mut setup = library::scenario(scenario, shelf, &overrides)?.setup;
+    if workload.is_some() {
+        // What another workload did to the gates says nothing about this one.
+        setup.history = None;
     }
-    let here = Path::new("");
-    let topology = args.topology.as_deref().unwrap_or(TOPOLOGY);
-    let workload = args.workload.as_deref().unwrap_or(WORKLOAD);
-    let topology = library::topology(topology, here, sysfs)
-        .map_err(|missing| missing.of_argument("--topology"))?;
-    let workload =
-        library::workload(workload, here).map_err(|missing| missing.of_argument("--workload"))?;
-    script::fits(&workload, &topology)
-        .map_err(|(what, remedy)| problem("--workload", what, remedy))?;
-    Ok(Setup {
-        topology,
-        workload,
-        policy: match policy {
-            Some(policy) => policy,
-            None => named(POLICY)?,
-        },
-        seed: args.seed.unwrap_or(SEED),
-        timeline: Vec::new(),
-    })
+    Ok(setup)
 }
 
 fn problem(source: &str, what: String, remedy: String) -> Problems {
