@@ -46,8 +46,7 @@ fn a_changed_value_is_found_where_it_was_changed() {
         .iter()
         .map(ToString::to_string)
         .collect();
-    let expected =
-        "e01_three_equal, record 1, A.deadline: expected Some(4800001), got Some(4800000)";
+    let expected = "e01_three_equal, record 1, A.deadline: expected 4800001, got 4800000";
     assert_eq!(shown, [expected]);
 }
 
@@ -65,6 +64,7 @@ fn bad_files_are_refused_with_place_and_remedy() {
     };
     assert!(message("{").starts_with("bad.json:1:1: EOF while parsing"));
     assert!(message(r#"{"unit_vectors": {"vdelt": []}}"#).contains("unknown field `vdelt`"));
+    assert!(message(r#"{"single": {}}"#).starts_with("bad.json: holds neither `unit_vectors`"));
     let unknown = case(r#""tick_ns": 1000, "features": {"PLACE_LAGG": true}"#, "[]");
     assert!(message(&unknown).contains("did you mean `PLACE_LAG`?"));
     assert!(message(&case(r#""tick_ns": 0"#, "[]")).contains("a tick of 0 ns"));

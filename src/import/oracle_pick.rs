@@ -30,8 +30,7 @@ const LONGEST_NS: Ns = 1 << 50;
 /// A vector file.
 #[derive(Debug, Deserialize)]
 pub struct VectorFile {
-    #[serde(default)]
-    unit_vectors: vectors::UnitVectors,
+    unit_vectors: Option<vectors::UnitVectors>,
     #[serde(default)]
     cases: Vec<Case>,
 }
@@ -184,6 +183,14 @@ pub fn parse(source: &str, text: &str) -> Result<VectorFile, Problem> {
             remedy: REMEDY.into(),
         }
     })?;
+    if file.unit_vectors.is_none() && file.cases.is_empty() {
+        return Err(Problem {
+            source: source.into(),
+            at: None,
+            what: "holds neither `unit_vectors` nor `cases`".into(),
+            remedy: "give a file of pick vectors".into(),
+        });
+    }
     for case in &file.cases {
         case.check().map_err(|(what, remedy)| Problem {
             source: source.into(),

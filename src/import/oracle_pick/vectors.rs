@@ -184,7 +184,7 @@ impl VFloor {
         for &(v, w) in &self.v_w {
             average.add(v, w);
         }
-        c.value("V", &Some(self.v), &average.floor());
+        c.given("V", Some(self.v), average.floor());
         let eligible: Vec<bool> = self.v_w.iter().map(|e| average.eligible(e.0)).collect();
         c.value("eligible", &self.eligible, &eligible);
     }
