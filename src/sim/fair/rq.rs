@@ -46,6 +46,11 @@ impl FairRq {
         self.weight += u64::from(e.weight);
         self.nr_idle += u32::from(e.is_idle());
         self.nr_delayed += u32::from(e.delayed);
+        if self.curr == Some(id) && how == Enqueue::Wakeup {
+            // It slept and no one has run since: it must be switched in anew, or
+            // it would be charged for its sleep.
+            self.curr = None;
+        }
         if self.curr == Some(id) {
             self.curr_queued = true;
         } else {
@@ -181,8 +186,9 @@ impl FairRq {
         };
     }
 
-    /// Whether the task `wakee`, enqueued just now, should run at once; requests
-    /// the reschedule if so.
+    /// Decides whether the task `wakee`, enqueued just now, should run at once.
+    /// True if a reschedule is requested: by this, or by a slice that ended as
+    /// the running task was charged.
     pub fn check_preempt_wakeup(
         &mut self,
         p: &FairParams,
@@ -203,7 +209,7 @@ impl FairRq {
             },
         };
         self.need_resched |= preempt;
-        preempt
+        self.need_resched
     }
 
     /// The periodic tick while a task of the class runs.

@@ -207,3 +207,37 @@ fn a_migrated_task_keeps_lag_and_distance_to_its_deadline() {
     assert_eq!(ents[1].deadline - ents[1].vruntime, 1_400_000);
     assert_eq!((from.nr_queued(), to.nr_queued()), (1, 2));
 }
+
+#[test]
+fn a_task_that_wakes_before_the_cpu_switched_away_is_not_charged_for_its_sleep() {
+    let p = FairParams::new(PickRule::Eevdf612, 16);
+    let mut ents = [SchedEntity::new(Policy::Normal, 0)];
+    let mut rq = FairRq::new();
+    rq.enqueue(&p, &mut ents, 0, 0, Enqueue::Fork);
+    rq.switch_to(&p, &mut ents, 0, Some(0));
+    assert!(rq.dequeue(&p, &mut ents, 0, MS, Dequeue::Sleep));
+    rq.enqueue(&p, &mut ents, 0, 3 * MS, Enqueue::Wakeup);
+    assert_eq!(rq.curr(), None);
+    assert_eq!(
+        rq.pick_next(&p, &mut ents, 3 * MS, &mut Vec::new()),
+        Some(0)
+    );
+    rq.switch_to(&p, &mut ents, 3 * MS, Some(0));
+    rq.update_curr(&p, &mut ents, 4 * MS);
+    assert_eq!(ents[0].sum_exec, 2 * MS);
+    assert_eq!(rq.nr_queued(), 1);
+}
+
+#[test]
+fn a_slice_that_ends_at_a_wakeup_asks_for_a_reschedule() {
+    let p = FairParams::new(PickRule::Eevdf612, 16);
+    let mut ents = [SchedEntity::new(Policy::Normal, 0); 3];
+    let mut rq = FairRq::new();
+    for id in 0..2 {
+        rq.enqueue(&p, &mut ents, id, 0, Enqueue::Fork);
+    }
+    rq.switch_to(&p, &mut ents, 0, Some(0));
+    // The first slice has 1.4 ms; the wakeup charges 1.5 ms.
+    rq.enqueue(&p, &mut ents, 2, 1_500_000, Enqueue::Wakeup);
+    assert!(rq.check_preempt_wakeup(&p, &mut ents, 2, 1_500_000, WakeFlags::default()));
+}
