@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(nr_idle_scan(16, 0, 117), 16);
         assert_eq!(nr_idle_scan(1_000, 875 * 1_000, 117), 0);
         assert_eq!(nr_idle_scan(16, 16 * 840 * 1_024 / 1_000, 117), 0);
-        assert_eq!(nr_idle_scan(16, 16 * 800 * 1_024 / 1_000, 117), 1);
+        assert_eq!(nr_idle_scan(16, 16 * 800 * 1_024 / 1_000, 117), 2);
     }
 
     #[test]
