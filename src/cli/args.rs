@@ -6,8 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::scenario::units::parse_time;
 use crate::sim::Ns;
+use crate::tui::pace::Speed;
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed; 2 bad input or usage.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 2 bad input or usage.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +30,7 @@ Exit codes: 0 done; 1 a check failed; 2 bad input or usage.";
     name = "schedlab",
     version,
     about = "Explore how the Linux scheduler balances load on real machine shapes",
-    after_help = EXIT_CODES,
+    max_term_width = 80,
     after_long_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
@@ -53,33 +54,39 @@ pub enum Command {
     /// List what is built in
     List(ListArgs),
     /// Check this program against golden data
-    #[command(subcommand)]
+    #[command(subcommand, after_help = VERIFY_CODES)]
     Verify(VerifyCommand),
 }
 
 /// Options of the explorer.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
-    /// Machine: a name of `list topologies`, `host`, or a .ron file
+    /// Machine: a listed name, `host`, or a .ron file
     #[arg(long, value_name = "NAME")]
     pub topology: Option<String>,
-    /// Mix of tasks: a name of `list workloads`, or a .ron file
+    /// Mix of tasks: a listed name, or a .ron file
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// Newidle policy: a name of `list policies`, or '(base: "name", field: ...)'
+    /// Newidle policy: a listed name, or '(base: ...)'
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// Seed of all random streams
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// Scenario: a name of `list scenarios`, or a .ron file
+    /// Scenario: a listed name, or a .ron file
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<String>,
-    /// Simulated time per second at the start, such as 1ms
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub speed: Option<Ns>,
-    /// Colours
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    /// Simulated time per second, such as 1ms, or `full`
+    #[arg(long, value_name = "TIME", value_parser = speed)]
+    pub speed: Option<Speed>,
+    /// Colours: auto, always or never
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub color: ColorWhen,
     /// Colour theme: dark, light or mono
     #[arg(long, value_name = "NAME")]
@@ -88,9 +95,9 @@ pub struct ExploreArgs {
     #[arg(long)]
     pub ascii: bool,
     /// Leave the mouse to the terminal
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_mouse: bool,
-    /// Folder to read `host` from instead of /sys (a snapshot)
+    /// Folder to read `host` from instead of /sys
     #[arg(long, value_name = "DIR")]
     pub sysfs: Option<PathBuf>,
     /// Panic with the screen open, to test what becomes of the terminal
@@ -125,29 +132,38 @@ Exit codes: 0 done; 2 bad input or usage.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done; 2 bad input or usage.", after_long_help = RUN_EXAMPLES)]
+#[command(after_help = EXIT_CODES, after_long_help = RUN_EXAMPLES)]
 pub struct RunArgs {
     /// A scenario file, or a name of `list scenarios`
     pub scenario: String,
-    /// Another machine: a name of `list topologies`, `host`, or a .ron file
+    /// Another machine: a listed name, `host`, or a .ron file
     #[arg(long, value_name = "NAME")]
     pub topology: Option<String>,
-    /// Folder to read `host` from instead of /sys (a snapshot)
+    /// Folder to read `host` from instead of /sys
     #[arg(long, value_name = "DIR")]
     pub sysfs: Option<PathBuf>,
-    /// Another policy: a name of `list policies`, or '(base: "name", field: ...)'
+    /// Another mix of tasks: a listed name, or a .ron file
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Another policy: a listed name, or '(base: ...)'
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// Another seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Another simulated duration, such as 500ms
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<Ns>,
-    /// Form of the result
-    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    /// Form of the result: table, json or csv
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub format: Format,
-    /// Also tell the wall time, and context switches per second of it
+    /// Also tell the wall time and switches per second of it
     #[arg(long)]
     pub timing: bool,
 }
@@ -179,7 +195,7 @@ Exit codes: 0 done; 2 bad input or usage.";
 pub struct TopologyArgs {
     /// A name of `list topologies`, `host`, or a .ron file
     pub topology: String,
-    /// Folder to read `host` from instead of /sys (a snapshot)
+    /// Folder to read `host` from instead of /sys
     #[arg(long, value_name = "DIR")]
     pub sysfs: Option<PathBuf>,
     /// Form of the result
@@ -202,12 +218,19 @@ pub enum TopologyFormat {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct ListArgs {
     /// What to list; none lists everything
     #[arg(value_enum)]
     pub kind: Option<Kind>,
-    /// Form of the result
-    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    /// Form of the result: table, json or csv
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub format: Format,
 }
 
@@ -247,6 +270,14 @@ pub struct Files {
     /// Files, in the form of the golden data
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+/// A speed of the explorer.
+fn speed(text: &str) -> Result<Speed, String> {
+    match text {
+        "full" => Ok(Speed::Full),
+        _ => time(text).map(Speed::Ns),
+    }
 }
 
 /// A time above zero.

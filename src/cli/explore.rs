@@ -39,7 +39,7 @@ fn options(args: &ExploreArgs) -> Result<Options, Problems> {
         return Err(problem("--theme", what, suggest(name, theme::names())));
     }
     Ok(Options {
-        speed: args.speed.map_or(Speed::START, Speed::Ns),
+        speed: args.speed.unwrap_or(Speed::START),
         color: match args.color {
             ColorWhen::Auto => ColorChoice::Auto,
             ColorWhen::Always => ColorChoice::Always,

@@ -157,7 +157,10 @@ fn is_path(name: &str) -> bool {
 
 fn read(base: &Path, name: &str) -> Result<(String, String), Missing> {
     let path = base.join(name);
-    let text = files::read_text(&path).map_err(|message| Missing::Broken(one_line(message)))?;
+    let text = files::read_text(&path).map_err(|message| match message.split_once("; ") {
+        Some((what, remedy)) => Missing::Unknown(what.into(), remedy.into()),
+        None => Missing::Unknown(message, "check the path".into()),
+    })?;
     Ok((path.display().to_string(), text))
 }
 

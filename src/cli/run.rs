@@ -42,7 +42,8 @@ pub fn run(args: &RunArgs, out: &mut impl Write, errors: &mut impl Write) -> Res
 }
 
 fn scenario(args: &RunArgs) -> Result<Scenario, Problems> {
-    let shelf = Shelf::new(args.sysfs.as_deref(), args.topology.as_deref(), None)?;
+    let (topology, workload) = (args.topology.as_deref(), args.workload.as_deref());
+    let shelf = Shelf::new(args.sysfs.as_deref(), topology, workload)?;
     let named = |name: &String| policy::parse("--policy", name);
     let overrides = Overrides {
         policy: args.policy.as_ref().map(named).transpose()?,

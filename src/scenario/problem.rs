@@ -169,6 +169,15 @@ fn explain(code: &RonError) -> (String, String) {
             Some((what, remedy)) => (what.into(), remedy.into()),
             None => (message.clone(), "correct the value".into()),
         },
+        RonError::ExpectedInteger => ("no whole number".into(), "give a whole number".into()),
+        RonError::ExpectedFloat => ("no number".into(), "give a number such as 0.5".into()),
+        RonError::ExpectedBoolean => ("neither true nor false".into(), "give one of them".into()),
+        RonError::ExpectedString => ("no string".into(), "put it in double quotes".into()),
+        RonError::ExpectedStringEnd => (
+            "the string is never closed".into(),
+            "put a double quote behind it".into(),
+        ),
+        RonError::ExpectedArray => ("no list".into(), "give a list such as [a, b]".into()),
         RonError::ExceededRecursionLimit => (
             "nested too deeply".into(),
             "use at most 100 levels of brackets".into(),
@@ -258,7 +267,7 @@ mod tests {
     fn a_wrong_type_names_the_field() {
         let got = message("(shift: \"x\")");
         assert!(
-            got.starts_with("a.ron:1:9: shift: expected integer"),
+            got.starts_with("a.ron:1:9: shift: no whole number"),
             "{got}"
         );
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::policy::{Fields, PolicyFile};
+use super::policy::{Fields, PolicyFile, named};
 use super::problem::{Problems, Report, from_ron, suggest};
 use super::units::{Time, format_time};
 use super::workload::{count, intensity, share};
@@ -119,7 +119,7 @@ pub fn embedded(name: &str) -> Option<&'static str> {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "scenario")]
 struct File {
     format: u32,
     name: String,
@@ -175,6 +175,10 @@ enum ChangeFile {
         intensity: Option<f64>,
     },
     Param(Fields),
+}
+
+fn plain() -> NamedPolicy {
+    named("plain").expect("plain is a preset")
 }
 
 fn one() -> u64 {
@@ -237,9 +241,12 @@ impl File {
         let policy = self.policy.resolve("policy", report);
         let policy = overrides.policy.clone().or(policy);
         let workload = workload.map(|workload| Arc::new(self.mixed(&workload, report)));
-        let timeline = match (&workload, &policy) {
-            (Some(workload), Some(policy)) => self.timeline(workload, policy, report),
-            _ => Vec::new(),
+        let timeline = match &workload {
+            // Also behind a broken policy the changes are looked at.
+            Some(workload) => {
+                self.timeline(workload, &policy.clone().unwrap_or_else(plain), report)
+            }
+            None => Vec::new(),
         };
         let (topology, workload, policy) = (topology?, workload?, policy?);
         if let Err((what, remedy)) = fits(&workload, &topology) {

@@ -68,7 +68,7 @@ pub fn embedded(id: &str) -> Option<&'static str> {
 
 /// A workload file.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename = "workload")]
 struct File {
     format: u32,
     id: String,

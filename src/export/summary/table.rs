@@ -11,9 +11,9 @@ impl Summary {
     /// Writes the table form.
     ///
     /// ```text
-    /// NEWIDLE    entries   calls    runs  pulls   not overl.  cost gate  policy
-    /// machine      51234   80012   40011    211        12345       1234   40001
-    ///   SMT        ...
+    ///                                                   skipped:
+    /// NEWIDLE    entries     calls      runs    pulls not overl. cost gate    policy
+    /// machine       6956        52        26        0       6930         0        26
     /// ```
     ///
     /// # Errors
@@ -64,10 +64,11 @@ impl Summary {
     }
 
     fn write_newidle(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "\n{:50}skipped:", "")?;
         writeln!(
             out,
-            "\n{:<9} {:>10} {:>10} {:>10} {:>8}   skipped: not overl.",
-            "NEWIDLE", "entries", "calls", "runs", "pulls"
+            "{:<8} {:>9} {:>9} {:>9} {:>8} {:>10} {:>9} {:>9}",
+            "NEWIDLE", "entries", "calls", "runs", "pulls", "not overl.", "cost gate", "policy"
         )?;
         let all = ("machine", &self.newidle);
         let levels = self.domains.iter();
@@ -131,7 +132,7 @@ fn write_newidle_row(name: &str, newidle: &Newidle, out: &mut impl Write) -> io:
     } = newidle;
     writeln!(
         out,
-        "{name:<9} {entries:>10} {calls:>10} {runs:>10} {pulls:>8} {:>10} {:>9} {:>9}",
+        "{name:<8} {entries:>9} {calls:>9} {runs:>9} {pulls:>8} {:>10} {:>9} {:>9}",
         skips.not_overloaded, skips.cost_gate, skips.policy
     )
 }
