@@ -142,7 +142,7 @@ impl World {
         }
         // Several tasks on one core, and this CPU could take one.
         let smt_balance = !local && env.idle() && stats.smt() && stats.nr_running > 1;
-        let imbalanced = self.group_imbalance[id.0 as usize];
+        let imbalanced = self.group_imbalance[group.sgc as usize];
         stats.kind = kind_of(&stats, imbalanced, smt_balance, env.imbalance_pct);
         if stats.kind == GroupType::Overloaded {
             stats.avg_load = stats.load_per_capacity();

@@ -86,7 +86,7 @@ pub struct World {
     pub(super) rqs: Vec<Rq>,
     pub(super) hot: Vec<Hot>,
     pub(super) sds: Vec<SdState>,
-    /// `sgc.imbalance` of each group.
+    /// `imbalance` of each `sgc`.
     pub(super) group_imbalance: Vec<bool>,
     /// `rd->overloaded`.
     pub(super) overloaded: bool,
@@ -182,7 +182,7 @@ impl World {
             rqs,
             hot,
             sds,
-            group_imbalance: vec![false; shape.domains.groups.len()],
+            group_imbalance: vec![false; shape.domains.nr_sgc as usize],
             overloaded: false,
             serialize_taken: false,
             nohz: Nohz {
@@ -336,6 +336,7 @@ impl World {
     }
 
     pub(super) fn group_imbalance(&mut self, group: GroupId) -> &mut bool {
-        &mut self.group_imbalance[group.0 as usize]
+        let sgc = self.shape.domains.group(group).sgc;
+        &mut self.group_imbalance[sgc as usize]
     }
 }
