@@ -88,6 +88,8 @@ pub enum Action {
     Undo,
     /// Next colour theme.
     Theme,
+    /// Next set of characters.
+    Glyphs,
     /// Give the mouse to the terminal or take it.
     Mouse,
     /// Draw everything anew.

@@ -275,6 +275,7 @@ pub static BINDINGS: &[Binding] = &[
 
     row(Global, &[Char(':'), Ctrl('p')], Action::Palette, "palette", "every action by name", Program, "actions"),
     row(Global, &[Char('t')], Action::Theme, "theme", "next colour theme", Program, ""),
+    row(Global, &[Char('b')], Action::Glyphs, "glyphs", "draw with blocks, braille dots or ASCII", Program, ""),
     row(Global, &[Char('m')], Action::Mouse, "mouse", "leave the mouse to the terminal, to select text, or take it back", Program, ""),
     row(Global, &[Char('q')], Action::Close, "close", "close the top layer, or quit", Program, "quit"),
     row(Always, &[Key::Esc], Action::Escape, "escape", "close the top layer or stop typing; never quits", Program, ""),

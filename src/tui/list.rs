@@ -106,8 +106,13 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
     None
 }
 
-/// Restarts with `setup`, unless the workload names CPUs the machine lacks.
+/// Restarts with `setup`, as freshly booted: what the gates of another machine
+/// or under another workload remembered says nothing here. Not if the workload names CPUs the machine lacks.
 fn run_if_fits(state: &mut State, setup: Setup) {
+    let setup = Setup {
+        history: None,
+        ..setup
+    };
     match script::fits(&setup.workload, &setup.topology) {
         Ok(()) => state.restart(setup, true),
         Err((what, remedy)) => state.complain(format!("not changed: {what}; {remedy}")),

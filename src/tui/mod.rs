@@ -122,6 +122,9 @@ pub fn run(options: Options) -> color_eyre::Result<ExitCode> {
     let mut screen = Screen::enter(options.mouse)?;
     let pace = Pace::new(options.speed, options.paused);
     let mut state = State::new(options.setup, pace, &looks, screen.size()?);
+    if let Ok(mut context) = context.lock() {
+        *context = run::report(&state);
+    }
     if options.panic_for_test {
         update::update(&mut state, action::Action::PanicForTest);
     }

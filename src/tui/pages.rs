@@ -60,7 +60,7 @@ const GLOSSARY: &[(&str, &str)] = &[
         "sched domain: SMT core, MC last-level cache (CCX), PKG socket, NUMA",
     ),
     (
-        "success",
+        "ratio",
         "newidle_ratio: pulls per 1024 calls, the kernel's own number",
     ),
     ("calls", "newidle calls the policy was asked about"),

@@ -189,7 +189,7 @@ fn paint(state: &mut State, screen: &mut Screen, context: &Mutex<String>) -> io:
 }
 
 /// What a report of a panic needs to be replayed.
-fn report(state: &State) -> String {
+pub fn report(state: &State) -> String {
     let setup = state.session.setup();
     format!(
         "schedlab {}: machine {}, workload {}, policy {}, seed {}, simulated time {} ns",

@@ -4,9 +4,13 @@
 //! screen, the cursor, the mouse and the line discipline are as before: leaving
 //! is idempotent and done by a guard and by the panic hook.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Stdout, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -72,10 +76,11 @@ impl Capabilities {
             let name = name.to_ascii_lowercase();
             name.contains("utf-8") || name.contains("utf8")
         });
-        let glyphs = match (ascii || !utf8 || term == "dumb", term.as_str()) {
-            (true, _) => GlyphSet::Ascii,
-            (false, "linux") => GlyphSet::Block,
-            (false, _) => GlyphSet::Braille,
+        // Not every font has braille, so blocks are the default.
+        let glyphs = if ascii || !utf8 || term == "dumb" {
+            GlyphSet::Ascii
+        } else {
+            GlyphSet::Block
         };
         let background = set("COLORFGBG");
         let background = background.as_deref().and_then(|v| v.rsplit(';').next());
@@ -196,7 +201,11 @@ pub fn give_back() {
     if !ENTERED.swap(false, Ordering::SeqCst) {
         return;
     }
-    let mut out = io::stdout();
+    // Not through the standard library's handle: another thread may hold its lock
+    // and never let go, if it waits for keys of a terminal that is gone.
+    let Ok(mut out) = io::stdout().as_fd().try_clone_to_owned().map(File::from) else {
+        return;
+    };
     let _ = execute!(
         out,
         EndSynchronizedUpdate,
@@ -221,6 +230,9 @@ pub fn hook_panics(context: Arc<std::sync::Mutex<String>>) {
     }));
 }
 
+/// How long the loop has to end in good order after a signal.
+const GRACE: Duration = Duration::from_millis(600);
+
 /// Signals that end the program.
 pub struct Signals {
     last: Arc<AtomicUsize>,
@@ -230,15 +242,29 @@ impl Signals {
     /// Notes SIGINT, SIGTERM and SIGHUP instead of dying of them, so that the
     /// terminal can be given back.
     ///
+    /// A thread ends the process if the loop does not: when the terminal is
+    /// gone, reading keys never returns.
+    ///
     /// # Errors
     ///
     /// If the system refuses.
     pub fn watch() -> io::Result<Self> {
         let last = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let number = usize::try_from(signal).unwrap_or_default();
-            signal_hook::flag::register_usize(signal, Arc::clone(&last), number)?;
-        }
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let noted = Arc::clone(&last);
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for signal in signals.forever() {
+                    noted.store(
+                        usize::try_from(signal).unwrap_or_default(),
+                        Ordering::SeqCst,
+                    );
+                    thread::sleep(GRACE);
+                    give_back();
+                    std::process::exit(128 + signal);
+                }
+            })?;
         Ok(Self { last })
     }
 
@@ -298,7 +324,7 @@ mod tests {
     fn characters_follow_the_locale() {
         let auto = ColorChoice::Auto;
         for (pairs, glyphs) in [
-            (&[("LANG", "C.UTF-8")][..], GlyphSet::Braille),
+            (&[("LANG", "C.UTF-8")][..], GlyphSet::Block),
             (
                 &[("LANG", "en_US.utf8"), ("TERM", "linux")],
                 GlyphSet::Block,

@@ -239,10 +239,12 @@ impl Theme {
         self.styles[role as usize]
     }
 
-    /// The letter `a`.. of the first role with this style; for tests, which
-    /// print a second grid of roles beside the text.
+    /// The letter `a`.. of the first role with this colour and these attributes,
+    /// `.` if there is none; for tests, which print a second grid of roles beside
+    /// the text.
     pub fn role_letter(&self, style: Style) -> char {
-        let found = self.styles.iter().position(|own| *own == style);
+        let key = |style: &Style| (style.fg.unwrap_or(Color::Reset), style.add_modifier);
+        let found = self.styles.iter().position(|own| key(own) == key(&style));
         found.map_or('.', |index| char::from(b'a' + index as u8))
     }
 }

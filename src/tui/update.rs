@@ -6,6 +6,7 @@ use crate::sim::{CpuId, Ns};
 
 use super::action::{Action, Effect};
 use super::draw::Target;
+use super::glyphs::GlyphSet;
 use super::keymap::Context;
 use super::layout::grid::{self, Fold, GridCell};
 use super::layout::{self, Screen};
@@ -352,6 +353,7 @@ fn main_action(state: &mut State, action: Action) -> Vec<Effect> {
             state.restart(setup, false);
         }
         Action::Theme => next_theme(state),
+        Action::Glyphs => next_glyphs(state),
         action => time_or_view(state, &action),
     }
     Vec::new()
@@ -434,6 +436,16 @@ fn next_theme(state: &mut State) {
     let next = names[now.map_or(0, |index| (index + 1) % names.len())];
     state.theme = Theme::resolve(next, state.depth);
     state.say(format!("Theme: {next}"));
+}
+
+fn next_glyphs(state: &mut State) {
+    let (set, name) = match state.glyphs.set {
+        GlyphSet::Block => (GlyphSet::Braille, "blocks and braille"),
+        GlyphSet::Braille => (GlyphSet::Ascii, "ASCII"),
+        GlyphSet::Ascii => (GlyphSet::Block, "blocks"),
+    };
+    state.glyphs = set.glyphs();
+    state.say(format!("Drawing with {name}"));
 }
 
 fn next_idle(state: &mut State) {

@@ -36,6 +36,7 @@ pub fn draw(charts: &Charts, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let each = (area.height - 1) / count;
+    let spare = (area.height - 1) % count;
     let tall = each >= 3;
     let left = if tall { GUTTER } else { LABEL };
     let mut y = area.y;
@@ -45,7 +46,8 @@ pub fn draw(charts: &Charts, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         } else {
             Role::GraphA
         };
-        let rows = if tall { each } else { 1 };
+        let extra = u16::from((index as u16) < spare);
+        let rows = if tall { each + extra } else { 1 };
         let part = Rect {
             y,
             height: rows,

@@ -56,7 +56,12 @@ pub fn draw(classes: &[ClassRow], ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
             ui.style(role),
         );
         let name = cut(&class.name, usize::from(name_width));
-        put(buf, area, area.x + 2, y, &name, ui.style(Role::Text));
+        let x = put(buf, area, area.x + 2, y, &name, ui.style(Role::Text));
+        // The unit stands beside the name if there is room for all of it.
+        let unit = format!(" {}", class.unit);
+        if !class.unit.is_empty() && x + unit.len() as u16 <= area.x + 2 + name_width {
+            put(buf, area, x, y, &unit, ui.style(Role::Dim));
+        }
         let figures = [
             class.alive.to_string(),
             numbers::short(f64::from(class.share_permille) / 10.0),
@@ -74,8 +79,6 @@ pub fn draw(classes: &[ClassRow], ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         for (figure, &right) in figures.iter().zip(&rights) {
             put_right(buf, area, right, y, figure, ui.style(Role::Text));
         }
-        let unit = rights.last().copied().unwrap_or(area.x) + 1;
-        put(buf, area, unit, y, &class.unit, ui.style(Role::Dim));
         y += 1;
     }
     if folds {

@@ -71,7 +71,9 @@ fn domains(cpu: &CpuDetail, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         ("pulls", 6),
     ];
     let fixed: u16 = COLUMNS.iter().map(|(_, width)| width).sum();
-    let span = area.width.saturating_sub(fixed + 5);
+    let longest = cpu.domains.iter().map(|d| d.span.len()).max().unwrap_or(0);
+    let room = area.width.saturating_sub(fixed + 5);
+    let span = room.min(longest.clamp(4, 60) as u16 + 3);
     let wide = span >= 8;
     let start = area.x + 5 + if wide { span } else { 0 };
     let mut right = start;

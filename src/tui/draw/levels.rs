@@ -3,7 +3,7 @@
 //! ```text
 //!                  SMT    MC   PKG
 //! CPUs               2    12    48
-//! success /1024    512   340   256
+//! ratio /1024    512   340   256
 //! history       ▁▂▃▄▅ ▁▂▃▄▅ ▁▂▃▄▅
 //! calls          12345 12345 12345
 //! ...
@@ -19,7 +19,7 @@ use crate::tui::theme::Role;
 use super::{Ui, put, put_right, spark};
 
 /// Columns of the row headings.
-const HEAD: u16 = 14;
+const HEAD: u16 = 12;
 
 /// Whose numbers, and whether rates.
 pub fn title(levels: &Levels) -> String {
@@ -33,9 +33,10 @@ pub fn title(levels: &Levels) -> String {
 
 type Figure = fn(&LevelColumn) -> String;
 
+/// Rows of figures per level; the first is left out where there is little room.
 const ROWS: [(&str, Role, Figure); 11] = [
     ("CPUs", Role::Dim, |c| c.span.to_string()),
-    ("success /1024", Role::Text, |c| {
+    ("ratio /1024", Role::Text, |c| {
         c.ratio.map_or("-".to_owned(), |ratio| ratio.to_string())
     }),
     ("history", Role::GraphA, |_| String::new()),
@@ -53,6 +54,9 @@ const ROWS: [(&str, Role, Figure); 11] = [
     }),
 ];
 
+/// Rows of the whole table.
+pub const TABLE_ROWS: u16 = ROWS.len() as u16 + 2;
+
 /// The table.
 pub fn draw(levels: &Levels, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let count = levels.columns.len() as u16;
@@ -64,26 +68,12 @@ pub fn draw(levels: &Levels, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let width = (area.width.saturating_sub(HEAD) / count).clamp(6, 24);
     let right_of = |index: usize| area.x + HEAD + width * (index as u16 + 1);
     for (index, column) in levels.columns.iter().enumerate() {
-        put_right(
-            buf,
-            area,
-            right_of(index),
-            area.y,
-            &column.name,
-            ui.style(Role::Title),
-        );
+        let style = ui.style(Role::Title);
+        put_right(buf, area, right_of(index), area.y, &column.name, style);
     }
-    let avg = numbers::micros(levels.avg_idle);
-    put(
-        buf,
-        area,
-        area.x,
-        area.y,
-        "avg_idle us",
-        ui.style(Role::Text),
-    );
-    for (row, (name, role, figure)) in (1..).zip(ROWS) {
-        let y = area.y + row;
+    let skipped = usize::from(area.height < TABLE_ROWS);
+    let mut y = area.y + 1;
+    for (name, role, figure) in &ROWS[skipped..] {
         put(buf, area, area.x, y, name, ui.style(Role::Dim));
         for (index, column) in levels.columns.iter().enumerate() {
             put_right(
@@ -92,14 +82,18 @@ pub fn draw(levels: &Levels, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
                 right_of(index),
                 y,
                 &figure(column),
-                ui.style(role),
+                ui.style(*role),
             );
-            if name == "history" {
+            if *name == "history" {
                 history(column, right_of(index), width - 1, y, ui, area, buf);
             }
         }
+        y += 1;
     }
-    put(buf, area, area.x + 12, area.y, &avg, ui.style(Role::Text));
+    // One figure per CPU, not per level: what the costs above are held against.
+    put(buf, area, area.x, y, "avg_idle us", ui.style(Role::Dim));
+    let average = numbers::micros(levels.avg_idle);
+    put_right(buf, area, right_of(0), y, &average, ui.style(Role::Text));
 }
 
 fn history(

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::keymap::{BINDINGS, Binding};
+use crate::tui::keymap::{BINDINGS, Binding, Context};
 use crate::tui::numbers;
 use crate::tui::scene::{Header, Waste};
 use crate::tui::state::State;
@@ -29,17 +29,15 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let room = usize::from(area.width.saturating_sub(width + 1));
     let seed = format!("seed {}", header.seed);
     let names = [&header.topology, &header.workload, &header.policy];
-    let longest = room.saturating_sub(seed.len() + 8) / 3;
+    let widths = fit(names, room.saturating_sub(seed.len() + 7));
     let mut x = area.x + 1;
-    for (index, name) in names.iter().enumerate() {
-        let used: usize = names[..index].iter().map(|n| n.chars().count()).sum();
-        let spare = (longest * (index + 1)).saturating_sub(used.min(longest * index));
+    for (name, width) in names.iter().zip(widths) {
         x = put(
             buf,
             area,
             x,
             area.y,
-            &cut(name, spare),
+            &cut(name, width),
             ui.style(Role::Header),
         ) + 2;
     }
@@ -49,6 +47,22 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         _ => Role::Text,
     };
     put_right(buf, area, area.right(), area.y, &right, ui.style(role));
+}
+
+/// Columns for each name in `room`: the longest give way.
+fn fit(names: [&String; 3], room: usize) -> [usize; 3] {
+    let mut widths = names.map(|name| name.chars().count());
+    while widths.iter().sum::<usize>() > room {
+        let longest = widths.iter().max().copied().unwrap_or(0);
+        let Some(width) = widths
+            .iter_mut()
+            .find(|width| **width == longest && longest > 0)
+        else {
+            break;
+        };
+        *width -= 1;
+    }
+    widths
 }
 
 /// Who is idle while others wait, and why.
@@ -119,10 +133,12 @@ pub fn footer(state: &State, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let contexts = contexts(state);
-    let shown: Vec<&Binding> = BINDINGS
+    let mut shown: Vec<&Binding> = BINDINGS
         .iter()
         .filter(|b| contexts.contains(&b.context) && !b.hint.is_empty())
         .collect();
+    // What is open comes first; on the main screen the order of the table.
+    shown.sort_by_key(|b| matches!(b.context, Context::Main | Context::Global));
     let (last, first): (Vec<&Binding>, Vec<&Binding>) = shown
         .into_iter()
         .partition(|b| matches!(b.name, "help" | "close"));

@@ -21,14 +21,21 @@ use crate::tui::theme::Role;
 
 use super::{HitMap, Target, Ui, cut, frame, put, put_parts, spark};
 
-/// Title of the pane: how many of what, and what a cell is.
-pub fn title(scene: &Scene, plan: &GridPlan) -> String {
-    let shape = &scene.shape;
-    let folded = match plan.fold {
-        Fold::Threads => String::new(),
-        fold => format!(" (one cell per {})", fold.noun()),
-    };
-    format!("Machine: {}{folded}", shape.summary())
+/// Title of the pane: what a cell is, and how many of what, as far as it fits.
+pub fn title(scene: &Scene, plan: &GridPlan, width: u16) -> String {
+    let mut parts = scene.shape.summary();
+    if plan.fold != Fold::Threads {
+        parts.insert(1, format!("a cell is a {}", plan.fold.noun()));
+    }
+    let mut title = String::from("Machine");
+    for part in parts {
+        if title.len() + 2 + part.len() + 6 > usize::from(width) {
+            break;
+        }
+        title.push_str(", ");
+        title.push_str(&part);
+    }
+    title
 }
 
 /// Grid and legend.
@@ -43,8 +50,12 @@ pub fn draw(
 ) {
     let area = screen.grid_area;
     let (cells, decor) = grid::place(&scene.shape, &screen.grid, area);
+    // A list of CPUs is left out rather than cut: half of it misleads. And if one
+    // does not fit, none is shown: the boxes are to look alike.
+    let fits = |item: &Decor| item.text.len() + 4 <= usize::from(item.area.width);
+    let lists = decor.iter().filter(|item| item.frame).all(fits);
     for item in &decor {
-        draw_decor(item, ui, area, buf);
+        draw_decor(item, lists, ui, area, buf);
     }
     let index = cell_of_cpu(scene, &cells);
     let selected_cell = index.get(selected.index()).copied().flatten();
@@ -72,17 +83,17 @@ pub fn draw(
     legend(scene, &screen.grid, ui, below, buf);
 }
 
-fn draw_decor(item: &Decor, ui: Ui<'_>, clip: Rect, buf: &mut Buffer) {
+fn draw_decor(item: &Decor, list: bool, ui: Ui<'_>, clip: Rect, buf: &mut Buffer) {
     if item.frame {
-        let width = usize::from(item.area.width.saturating_sub(4));
-        let mut words = item.text.splitn(3, ' ');
-        let name = [words.next(), words.next()].map(Option::unwrap_or_default);
-        let short = name.join(" ");
-        // The list of CPUs is left out rather than cut: half of it misleads.
-        let text = if item.text.len() <= width {
+        let name_end = item
+            .text
+            .match_indices(' ')
+            .nth(1)
+            .map_or(item.text.len(), |(i, _)| i);
+        let text = if list {
             &item.text
         } else {
-            &short
+            &item.text[..name_end]
         };
         frame(text, false, ui, item.area, buf);
     } else {
@@ -269,10 +280,10 @@ fn draw_small(
     let digits = if area.width >= 5 { 2 } else { 1 };
     let (mark, mark_role) = match (cell.flash, cell.doing) {
         (Some(Flash::Pulled(_)), _) => (ui.glyphs.pulled[direction.unwrap_or(0)], Role::Pull),
-        (Some(Flash::Missed), _) => (ui.glyphs.miss, Role::Miss),
-        (None, _) if overloaded => (ui.glyphs.overload, Role::Overload),
-        (None, Doing::Spin(_)) => (ui.glyphs.spin, role),
-        (None, _) => (" ", role),
+        (Some(Flash::Missed), Doing::Idle | Doing::Starved) => (ui.glyphs.miss, Role::Miss),
+        (_, _) if overloaded => (ui.glyphs.overload, Role::Overload),
+        (_, Doing::Spin(_)) => (ui.glyphs.spin, role),
+        _ => (" ", role),
     };
     let count = count(cell.nr_running, digits);
     let parts = [

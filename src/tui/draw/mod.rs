@@ -4,7 +4,7 @@
 mod charts;
 mod classes;
 mod cpu;
-mod levels;
+pub mod levels;
 mod lines;
 mod machine;
 mod popup;
@@ -74,8 +74,15 @@ impl Ui<'_> {
     }
 }
 
-/// Paints the whole screen.
+/// Paints the whole screen as the world is now.
 pub fn draw(state: &State, buf: &mut Buffer) -> HitMap {
+    // Braille shows two bins in a column.
+    let scene = scene::build(state, usize::from(buf.area.width) * 2);
+    draw_scene(state, &scene, buf)
+}
+
+/// Paints the whole screen of a scene.
+pub fn draw_scene(state: &State, scene: &Scene, buf: &mut Buffer) -> HitMap {
     let ui = Ui {
         theme: &state.theme,
         glyphs: state.glyphs,
@@ -86,14 +93,12 @@ pub fn draw(state: &State, buf: &mut Buffer) -> HitMap {
         too_small(area, ui, buf);
         return hits;
     };
-    let columns = screen.panes.iter().map(|(_, area)| area.width).max();
-    let scene = scene::build(state, usize::from(columns.unwrap_or(0)) * 2);
     lines::header(&scene.header, ui, screen.header, buf);
     lines::banner(&scene.waste, ui, screen.banner, buf);
     lines::note(ui, screen.note, buf);
     for &(pane, area) in &screen.panes {
         hits.push(area, Target::Pane(pane));
-        draw_pane(state, &scene, &screen, pane, area, ui, buf, &mut hits);
+        draw_pane(state, scene, &screen, pane, area, ui, buf, &mut hits);
     }
     popup::draw(state, ui, screen.body, buf, &mut hits);
     lines::footer(state, ui, screen.footer, buf);
@@ -112,7 +117,7 @@ fn draw_pane(
     hits: &mut HitMap,
 ) {
     let title = match pane {
-        Pane::Machine => machine::title(scene, &screen.grid),
+        Pane::Machine => machine::title(scene, &screen.grid, area.width),
         Pane::Levels => levels::title(&scene.levels),
         Pane::Charts => charts::title(&scene.charts),
         Pane::Cpu => cpu::title(&scene.cpu),
@@ -133,7 +138,7 @@ fn draw_pane(
 /// The one message of a terminal that is too small.
 fn too_small(area: Rect, ui: Ui<'_>, buf: &mut Buffer) {
     let lines = [
-        "The terminal is too small.".to_owned(),
+        "Terminal too small".to_owned(),
         format!("have {} x {}", area.width, area.height),
         format!("need {} x {}", MIN_SIZE.0, MIN_SIZE.1),
     ];

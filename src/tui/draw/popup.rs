@@ -104,9 +104,12 @@ fn draw_page(
     let lines = pages::lines(state, page);
     let filtering = page.typing || !page.filter.is_empty();
     let title = pages::title(state, page.kind);
+    let chars = |line: &pages::Line| line.iter().map(|(t, _)| t.chars().count()).sum::<usize>();
+    let longest = lines.iter().map(chars).max().unwrap_or(0);
+    let width = (longest + 2).clamp(40, 104);
     let inside = window(
         &title,
-        (104, lines.len() + usize::from(filtering)),
+        (width, lines.len() + usize::from(filtering)),
         ui,
         body,
         buf,

@@ -127,7 +127,8 @@ pub fn roomy_plan(shape: &Shape, width: u16, height: u16, want: Option<Fold>) ->
         .find(|plan| plan.size.0 <= width && plan.size.1 <= height)
 }
 
-/// Cell width, frame, rows between boxes: best first.
+/// Cell width, frame, rows between boxes: best first. The first
+/// [`ROOMY_STYLES`] have room for letter, count and mark.
 const STYLES: [(u16, bool, u16); 14] = [
     (8, true, 0),
     (7, true, 0),
@@ -136,14 +137,15 @@ const STYLES: [(u16, bool, u16); 14] = [
     (4, true, 0),
     (3, true, 0),
     (3, false, 1),
+    (3, false, 0),
     (2, true, 0),
     (2, false, 1),
-    (3, false, 0),
     (2, false, 0),
     (1, true, 0),
     (1, false, 1),
     (1, false, 0),
 ];
+const ROOMY_STYLES: usize = 8;
 
 fn candidates(
     shape: &Shape,
@@ -151,31 +153,37 @@ fn candidates(
     width: u16,
 ) -> impl Iterator<Item = GridPlan> + '_ {
     let cores = shape.widest().0;
+    // All cores of an LLC in one row before wide cells; narrow cells last.
+    let (roomy, narrow) = STYLES.split_at(ROOMY_STYLES);
+    let styles = [roomy, narrow].into_iter().flat_map(move |styles| {
+        let rows = (1..=cores).map(move |rows| cores.div_ceil(rows));
+        rows.flat_map(move |columns| styles.iter().map(move |style| (columns, *style)))
+    });
     let boxes = [Fold::Threads, Fold::Cores]
         .into_iter()
         .flat_map(move |fold| {
-            STYLES.iter().flat_map(move |&(cell, framed, gap)| {
-                let wraps = (1..=cores).map(move |rows| cores.div_ceil(rows));
-                wraps.filter_map(move |columns| {
-                    let rows = cores.div_ceil(columns) * rows_per_core(shape, fold);
-                    let edge = if framed { 2 } else { 0 };
-                    let box_size = (
-                        clamp(columns * usize::from(cell)) + edge,
-                        clamp(rows) + edge,
-                    );
-                    let plan = GridPlan {
-                        fold,
-                        cell,
-                        framed,
-                        gap,
-                        columns,
-                        box_size,
-                        across: 1,
-                        size: (0, 0),
-                    };
-                    measured(shape, plan, width)
-                })
-            })
+            styles
+                .clone()
+                .map(move |(columns, style)| (fold, columns, style))
+        })
+        .filter_map(move |(fold, columns, (cell, framed, gap))| {
+            let rows = cores.div_ceil(columns) * rows_per_core(shape, fold);
+            let edge = if framed { 2 } else { 0 };
+            let box_size = (
+                clamp(columns * usize::from(cell)) + edge,
+                clamp(rows) + edge,
+            );
+            let plan = GridPlan {
+                fold,
+                cell,
+                framed,
+                gap,
+                columns,
+                box_size,
+                across: 1,
+                size: (0, 0),
+            };
+            measured(shape, plan, width)
         });
     let llcs = LLC_CELLS.iter().filter_map(move |&cell| {
         let plan = GridPlan {

@@ -21,6 +21,7 @@ pub mod grid;
 
 use ratatui::layout::Rect;
 
+use super::draw::levels::TABLE_ROWS;
 use super::scene::Shape;
 use super::state::Pane;
 use grid::{Fold, GridPlan};
@@ -28,8 +29,6 @@ use grid::{Fold, GridPlan};
 /// Least columns and rows.
 pub const MIN_SIZE: (u16, u16) = (80, 24);
 
-/// Rows of the level table with its frame.
-const LEVELS_ROWS: u16 = 14;
 /// Least columns of the right side.
 const SIDE_COLUMNS: u16 = 38;
 /// Least rows of the CPU pane.
@@ -110,14 +109,19 @@ pub fn inner(area: Rect) -> Rect {
     )
 }
 
-/// Rows under the grid that explain letters and marks.
-fn legend_rows(height: u16) -> u16 {
-    if height >= 30 { 4 } else { 3 }
+/// Rows under the grid that explain letters and marks, on a screen this wide.
+fn legend_rows(width: u16) -> u16 {
+    if width >= 160 { 2 } else { 3 }
+}
+
+/// Rows of the level table with its frame: all of them, or all but one.
+fn levels_rows(height: u16) -> u16 {
+    TABLE_ROWS + if height >= 30 { 2 } else { 1 }
 }
 
 fn place_grid(screen: &mut Screen, shape: &Shape, pane: Rect, wish: Wish) {
     let inside = inner(pane);
-    let legend = legend_rows(inside.height);
+    let legend = legend_rows(screen.body.width);
     let room = inside.height.saturating_sub(legend);
     let roomy = grid::roomy_plan(shape, inside.width, room, wish.fold);
     let any = grid::plan(shape, inside.width, room, wish.fold);
@@ -130,7 +134,7 @@ fn place_grid(screen: &mut Screen, shape: &Shape, pane: Rect, wish: Wish) {
 
 fn arrange(screen: &mut Screen, shape: &Shape, wish: Wish) {
     let body = screen.body;
-    let legend = legend_rows(body.height);
+    let legend = legend_rows(body.width);
     let most = body.width - SIDE_COLUMNS - 2;
     let shared = body.height.saturating_sub(CPU_ROWS + 2 + legend);
     let alone = body.height - 2 - legend;
@@ -180,7 +184,7 @@ fn arrange(screen: &mut Screen, shape: &Shape, wish: Wish) {
         }
     }
 
-    let (levels, rest) = split(side, LEVELS_ROWS);
+    let (levels, rest) = split(side, levels_rows(side.height));
     screen.panes.push((Pane::Levels, levels));
     fill_side(screen, rest, &shown, wish);
 }

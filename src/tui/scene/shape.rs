@@ -133,8 +133,8 @@ impl Shape {
         (cores, threads.max().unwrap_or(1))
     }
 
-    /// One line: how many of what.
-    pub fn summary(&self) -> String {
+    /// How many of what, most wanted first.
+    pub fn summary(&self) -> Vec<String> {
         let packages = distinct(self.nodes.iter().map(|node| node.package)).count();
         let nodes = distinct(self.nodes.iter().map(|node| node.node)).count();
         let llcs = self.llcs().count();
@@ -142,14 +142,13 @@ impl Shape {
         // What there is only one of says nothing.
         let some = |n: usize, what: &str| (n > 1).then(|| format!("{n} {what}"));
         let parts = [
-            some(packages, "sockets"),
-            some(nodes, "nodes"),
+            Some(format!("{} CPUs", self.nr_cpus())),
             some(llcs, self.llc_noun),
             some(cores, "cores"),
-            Some(format!("{} CPUs", self.nr_cpus())),
+            some(nodes, "nodes"),
+            some(packages, "sockets"),
         ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        parts.join(", ")
+        parts.into_iter().flatten().collect()
     }
 }
 
