@@ -1,0 +1,393 @@
+//! What is on the screen: text, and beside it a second grid of role letters,
+//! since plain snapshots drop colours and attributes.
+//!
+//! The scenes are made by hand: a change of the simulator does not change them.
+#![cfg(feature = "app")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use schedlab::scenario::{topology, workload};
+use schedlab::session::{NamedPolicy, Setup};
+use schedlab::sim::time::{MS, US};
+use schedlab::sim::{CpuId, gate};
+use schedlab::tui::action::Action;
+use schedlab::tui::draw::{draw, draw_scene};
+use schedlab::tui::glyphs::GlyphSet;
+use schedlab::tui::keymap::{BINDINGS, Key, dispatch};
+use schedlab::tui::layout::grid::{self, Fold};
+use schedlab::tui::pace::{Pace, Speed};
+use schedlab::tui::scene::{Cell, CpuDetail, Doing, Flash, LevelColumn, Scene, Series, build};
+use schedlab::tui::state::{Looks, State};
+use schedlab::tui::theme::Depth;
+use schedlab::tui::update::{contexts, update};
+
+fn state(machine: &str, size: (u16, u16), glyphs: GlyphSet) -> State {
+    let text = workload::embedded("easywave").expect("is built in");
+    let setup = Setup {
+        topology: topology::embedded(machine).expect("is built in"),
+        workload: Arc::new(workload::parse("easywave", text).expect("is valid")),
+        policy: NamedPolicy {
+            name: "ni-random".to_owned(),
+            rules: gate::preset("ni-random").expect("is built in"),
+        },
+        history: None,
+        seed: 1,
+        timeline: Vec::new(),
+    };
+    let looks = Looks {
+        theme: "dark".to_owned(),
+        depth: Depth::True,
+        glyphs,
+        mouse: true,
+    };
+    State::new(setup, Pace::new(Speed::START, true), &looks, size)
+}
+
+/// Every state of a cell, some figures of every size.
+fn scene(state: &State) -> Scene {
+    let mut scene = build(state, 400);
+    for (index, cell) in scene.cells.iter_mut().enumerate() {
+        let (doing, nr_running) = match index % 9 {
+            0 => (Doing::Run(1), 1),
+            1 => (Doing::Spin(1), 1),
+            2 => (Doing::Idle, 0),
+            3 => (Doing::Starved, 0),
+            4 => (Doing::Search, 0),
+            5 => (Doing::Run(2), 3),
+            6 => (Doing::Run(0), 12),
+            7 => (Doing::Run(1), 1),
+            _ => (Doing::Idle, 0),
+        };
+        let flash = match index % 9 {
+            7 => Some(Flash::Pulled(CpuId(0))),
+            8 => Some(Flash::Missed),
+            _ => None,
+        };
+        *cell = Cell {
+            doing,
+            nr_running,
+            flash,
+        };
+    }
+    scene.header.now = 1_234_567_890;
+    scene.waste.starved = 5;
+    scene.waste.idle = 10;
+    scene.waste.waiting = 68;
+    scene.waste.why = vec![("dice", 3), ("cost gate", 2)];
+    scene.waste.example = Some(3);
+    scene.levels.avg_idle = 92_100;
+    for (index, column) in scene.levels.columns.iter_mut().enumerate() {
+        *column = LevelColumn {
+            ratio: Some([71, 512, 1024, 0][index]),
+            history: (0..400).map(|i| (i > 300).then_some(i % 1025)).collect(),
+            calls: 112_345,
+            runs: 22_393,
+            pulls: 153,
+            not_overloaded: 10_498,
+            cost_gate: 0,
+            policy: 90_518,
+            max_cost: 4_270,
+            closed: 3,
+            ..column.clone()
+        };
+    }
+    scene.cpu = CpuDetail {
+        os_id: 3,
+        place: "CCX 0, node 0, socket 0".to_owned(),
+        doing: "idle, a task waits, 0 queued".to_owned(),
+        avg_idle: 92_100,
+        max_idle_balance_cost: 500_000,
+        last_newidle: vec![
+            "Newidle 1.20 us ago: searched SMT, the dice skipped MC, PKG; found nothing to pull."
+                .to_owned(),
+        ],
+        last_pull: "Last pull 3.10 ms ago: w from CPU 12 (other LLC, newidle).".to_owned(),
+        shares: [42.0, 3.1, 0.7],
+        ..scene.cpu
+    };
+    for domain in &mut scene.cpu.domains {
+        domain.ratio = Some(71);
+        domain.max_cost = 12_500;
+        domain.counts = [2_401, 1_209, 7];
+    }
+    for class in &mut scene.classes {
+        class.alive = 47;
+        class.done = 1_234_567;
+        class.rate = Some(7_999.9);
+    }
+    scene.charts.bin = MS;
+    for (index, series) in scene.charts.series.iter_mut().enumerate() {
+        let scale = [8_000.0, 120.0, 3.5][index];
+        *series = Series {
+            bins: (0..400_u32)
+                .map(|i| (i > 350 && i != 380).then(|| scale * f64::from(i % 10) / 9.0))
+                .collect(),
+            ..series.clone()
+        };
+    }
+    scene
+}
+
+fn text(buf: &Buffer) -> String {
+    let width = usize::from(buf.area.width);
+    let mut out = String::new();
+    for row in buf.content().chunks(width) {
+        let line: String = row.iter().map(|cell| cell.symbol()).collect();
+        writeln!(out, "{}", line.trim_end()).expect("strings take all text");
+    }
+    out
+}
+
+fn roles(buf: &Buffer, state: &State) -> String {
+    let width = usize::from(buf.area.width);
+    let mut out = String::new();
+    for row in buf.content().chunks(width) {
+        let letter = |cell: &ratatui::buffer::Cell| match cell.symbol() {
+            " " => ' ',
+            _ => state.theme.role_letter(cell.style()),
+        };
+        let line: String = row.iter().map(letter).collect();
+        writeln!(out, "{}", line.trim_end()).expect("strings take all text");
+    }
+    out
+}
+
+fn shot(state: &State) -> String {
+    let mut buf = Buffer::empty(Rect::new(0, 0, state.size.0, state.size.1));
+    draw_scene(state, &scene(state), &mut buf);
+    format!("{}\n{}", text(&buf), roles(&buf, state))
+}
+
+#[test]
+fn the_main_screen_at_three_sizes() {
+    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        let state = state("tr-9960x", (width, height), GlyphSet::Block);
+        insta::assert_snapshot!(format!("main_{width}x{height}"), shot(&state));
+    }
+}
+
+#[test]
+fn many_and_few_cpus() {
+    for machine in ["zen4c-2x128", "altra-2x80", "epyc-9r14-c7a-4xlarge"] {
+        for (width, height) in [(80, 24), (200, 60)] {
+            let state = state(machine, (width, height), GlyphSet::Block);
+            insta::assert_snapshot!(format!("{machine}_{width}x{height}"), shot(&state));
+        }
+    }
+}
+
+#[test]
+fn layers() {
+    for (name, action) in [
+        ("help", Action::Help),
+        ("palette", Action::Palette),
+        ("policies", Action::PickPolicy),
+        ("fields", Action::EditPolicy),
+        ("mix", Action::EditMix),
+        ("seed", Action::EditSeed),
+    ] {
+        let mut state = state("tr-9960x", (80, 24), GlyphSet::Block);
+        update(&mut state, action);
+        insta::assert_snapshot!(format!("layer_{name}"), shot(&state));
+    }
+}
+
+#[test]
+fn the_ascii_set_draws_no_byte_above_127() {
+    for machine in ["tr-9960x", "zen4c-2x128", "altra-2x80"] {
+        for size in [(80, 24), (200, 60)] {
+            let state = state(machine, size, GlyphSet::Ascii);
+            let mut buf = Buffer::empty(Rect::new(0, 0, size.0, size.1));
+            draw_scene(&state, &scene(&state), &mut buf);
+            assert!(text(&buf).is_ascii(), "{machine} {size:?}");
+        }
+    }
+}
+
+#[test]
+fn without_colour_every_state_of_a_cell_looks_different() {
+    let mut state = state("tr-9960x", (120, 40), GlyphSet::Block);
+    state.theme = schedlab::tui::theme::Theme::resolve("dark", Depth::Mono);
+    state.selected = CpuId(47);
+    let mut buf = Buffer::empty(Rect::new(0, 0, 120, 40));
+    draw_scene(&state, &scene(&state), &mut buf);
+    assert!(buf.content().iter().all(|cell| {
+        cell.style().fg == Some(ratatui::style::Color::Reset)
+            && cell.style().bg == Some(ratatui::style::Color::Reset)
+    }));
+    let wish = state.wish();
+    let screen = schedlab::tui::layout::screen(state.size, &state.shape, wish).expect("it fits");
+    let (cells, _) = grid::place(&state.shape, &screen.grid, screen.grid_area);
+    let look = |cpu: usize| -> String {
+        let of = grid::CellOf::Cpu(CpuId::from_index(cpu));
+        let cell = cells.iter().find(|cell| cell.of == of).expect("is drawn");
+        let columns = cell.area.x..cell.area.right();
+        columns.map(|x| buf[(x, cell.area.y)].symbol()).collect()
+    };
+    let mut looks: Vec<String> = (0..9).map(look).collect();
+    looks.sort();
+    looks.dedup();
+    assert_eq!(looks.len(), 9, "{looks:?}");
+}
+
+#[test]
+fn no_cpu_is_cut_silently_at_any_size() {
+    for machine in topology::names() {
+        let state = state(machine, (80, 24), GlyphSet::Block);
+        for size in [(80, 24), (100, 30), (120, 40), (200, 60)] {
+            let screen = schedlab::tui::layout::screen(size, &state.shape, state.wish());
+            let screen = screen.expect("is large enough");
+            let (cells, _) = grid::place(&state.shape, &screen.grid, screen.grid_area);
+            for (cpu, place) in state.shape.places.iter().enumerate() {
+                let cpu = CpuId::from_index(cpu);
+                let whole = cells
+                    .iter()
+                    .find(|cell| cell.contains(cpu, *place))
+                    .is_some_and(|cell| {
+                        screen.grid.fold == Fold::Nodes || cell.area.width == screen.grid.cell
+                    });
+                assert!(whole, "{machine} {size:?} {cpu:?}");
+            }
+        }
+    }
+}
+
+/// A small generator: the tests need no quality, only the same numbers again.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+#[test]
+fn ten_thousand_random_inputs_break_nothing() {
+    let keys: Vec<Key> = BINDINGS
+        .iter()
+        .flat_map(|b| b.keys.iter().copied())
+        .collect();
+    let mut state = state("tr-9960x", (80, 24), GlyphSet::Block);
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for round in 0..10_000 {
+        let action = match dice.roll(20) {
+            0 => Some(Action::Resize(dice.roll(220) as u16, dice.roll(70) as u16)),
+            1 => Some(Action::Click(dice.roll(220) as u16, dice.roll(70) as u16)),
+            2 => Some(Action::Wheel(
+                dice.roll(220) as u16,
+                dice.roll(70) as u16,
+                true,
+            )),
+            3 => Some(Action::Paste("7 \u{1F600}\u{4e2d}\n".to_owned())),
+            _ => {
+                let key = match keys[dice.roll(keys.len() as u64) as usize] {
+                    Key::AnyChar | Key::AnyDigit => {
+                        Key::Char(char::from(b'0' + dice.roll(10) as u8))
+                    }
+                    key => key,
+                };
+                dispatch(contexts(&state), key)
+            }
+        };
+        // Steps to the next newidle entry may simulate a second each.
+        let slow = |action: &Action| matches!(action, Action::StepNewidle | Action::StepTick);
+        if let Some(action) = action.filter(|action| !slow(action) || dice.roll(20) == 0) {
+            update(&mut state, action);
+        }
+        if round % 10 == 0 {
+            let until = state.session.now() + 20 * US;
+            state.advance(until, 200);
+            state.flashes.elapse(16);
+            state.observe();
+            let mut buf = Buffer::empty(Rect::new(0, 0, state.size.0, state.size.1));
+            state.hits = draw(&state, &mut buf);
+        }
+        assert!(state.selected.index() < state.shape.nr_cpus());
+        state.quit = false;
+    }
+}
+
+#[test]
+fn changes_take_effect_at_once_and_can_be_taken_back() {
+    let mut state = state("tr-9960x", (80, 24), GlyphSet::Block);
+    state.advance(MS, u64::MAX);
+    let press = |state: &mut State, key: Key| {
+        if let Some(action) = dispatch(contexts(state), key) {
+            update(state, action);
+        }
+    };
+    press(&mut state, Key::Char('p'));
+    press(&mut state, Key::Char('/'));
+    for c in "plain".chars() {
+        press(&mut state, Key::Char(c));
+    }
+    press(&mut state, Key::Enter);
+    assert_eq!(state.session.policy_name(), "plain");
+    assert_eq!(state.session.now(), MS, "another policy restarts nothing");
+
+    press(&mut state, Key::Char('P'));
+    press(&mut state, Key::Char('l'));
+    assert_eq!(state.session.policy_name(), "plain*");
+    assert!(!state.session.world().policy().cost_gate);
+    press(&mut state, Key::Esc);
+    press(&mut state, Key::Char('u'));
+    assert_eq!(state.session.policy_name(), "plain");
+    press(&mut state, Key::Char('u'));
+    assert_eq!(state.session.policy_name(), "ni-random");
+
+    press(&mut state, Key::Char('x'));
+    press(&mut state, Key::Char('7'));
+    press(&mut state, Key::Enter);
+    assert_eq!(state.session.world().class(0).count, 7);
+    press(&mut state, Key::Esc);
+
+    press(&mut state, Key::Char('S'));
+    press(&mut state, Key::Char('5'));
+    press(&mut state, Key::Enter);
+    assert_eq!((state.session.setup().seed, state.session.now()), (5, 0));
+    assert_eq!(state.session.world().class(0).count, 7, "the mix is kept");
+    press(&mut state, Key::Char('u'));
+    assert_eq!(state.session.setup().seed, 1);
+}
+
+#[test]
+fn every_hint_in_the_footer_is_a_row_of_the_help() {
+    let mut state = state("tr-9960x", (200, 60), GlyphSet::Block);
+    update(&mut state, Action::Help);
+    let Some(schedlab::tui::state::Layer::Page(page)) = state.layers.last() else {
+        panic!("help is open");
+    };
+    let lines = schedlab::tui::pages::lines(&state, page);
+    let all: String = lines
+        .iter()
+        .flatten()
+        .map(|(text, _)| text.as_str())
+        .collect();
+    for binding in BINDINGS {
+        assert!(all.contains(binding.help), "{}", binding.name);
+    }
+}
+
+#[test]
+fn the_key_table_of_the_readme_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(path).unwrap_or_default();
+    let (start, end) = ("<!-- keys -->\n", "<!-- /keys -->");
+    let Some((before, rest)) = readme.split_once(start) else {
+        return;
+    };
+    let (block, after) = rest.split_once(end).expect("the block is closed");
+    let table = schedlab::tui::keymap::markdown();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, format!("{before}{start}{table}{end}{after}")).expect("writable");
+    } else {
+        assert_eq!(block, table, "run with UPDATE_GOLDEN=1 to rewrite it");
+    }
+}
