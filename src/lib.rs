@@ -19,7 +19,7 @@
 //! | module | what lives there | may import |
 //! |---|---|---|
 //! | [`sim`] | time, random streams, event queue, topology, sched domains, rq, PELT, pick, placement, balance, gates, costs, workload engine, statistics, world | nothing of the crate |
-//! | [`scenario`] | RON types of topologies, workloads and scenarios, their validation, embedded defaults | `sim` |
+//! | [`scenario`] | RON types of topologies, workloads and scenarios, their validation, embedded defaults | `sim`, and of `session` what a run is made of |
 //! | [`import`] | text of a sysfs tree -> topology and a list of what was lost | `sim`, `scenario` |
 //! | [`export`] | results as table, JSON, CSV | `sim`, `session` |
 //! | [`session`] | one world and the log of what the user changed; the only way the explorer and headless runs drive a world | `sim`, `scenario` |

@@ -227,7 +227,11 @@ impl<'de> Visitor<'de> for PolicyVisitor {
         // `base` comes first; the rest are the fields.
         match map.next_key::<String>()?.as_deref() {
             Some("base") => {}
-            Some(_) | None => return Err(A::Error::missing_field("base")),
+            Some(_) | None => {
+                return Err(A::Error::custom(
+                    "a policy does not begin with its base; write (base: \"ni-rate\", ...)",
+                ));
+            }
         }
         let base = map.next_value()?;
         let fields = Fields::deserialize(MapAccessDeserializer::new(map))?;

@@ -23,6 +23,8 @@
 mod classes;
 mod flow;
 mod program;
+#[cfg(test)]
+mod tests;
 
 pub(super) use classes::{count, intensity, share};
 
@@ -231,18 +233,5 @@ fn at_most(report: &mut Report, path: &str, time: Ns, limit: Ns) {
             format!("{} is too long", format_time(time)),
             format!("give at most {}", format_time(limit)),
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_embedded_workloads_are_valid_and_go_by_their_ids() {
-        for (id, text) in EMBEDDED {
-            let workload = parse(id, text).unwrap_or_else(|problems| panic!("{problems}"));
-            assert_eq!(workload.id, id);
-        }
     }
 }
