@@ -255,11 +255,9 @@ impl Signals {
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                for signal in signals.forever() {
-                    noted.store(
-                        usize::try_from(signal).unwrap_or_default(),
-                        Ordering::SeqCst,
-                    );
+                if let Some(signal) = signals.forever().next() {
+                    let number = usize::try_from(signal).unwrap_or_default();
+                    noted.store(number, Ordering::SeqCst);
                     thread::sleep(GRACE);
                     give_back();
                     std::process::exit(128 + signal);
