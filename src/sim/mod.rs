@@ -17,6 +17,8 @@ pub mod rng;
 pub mod shape;
 pub mod stats;
 pub mod task;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod time;
 pub mod topology;
 pub mod trace;

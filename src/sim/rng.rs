@@ -22,6 +22,8 @@ pub enum Purpose {
     Cost = 4,
     /// What the machine went through before the run.
     History = 5,
+    /// Where in their interval the periodic balances stand as the run begins.
+    Phase = 6,
 }
 
 /// A sequential stream.

@@ -20,6 +20,8 @@ mod newidle;
 mod nohz;
 mod pass;
 mod periodic;
+#[cfg(test)]
+mod tests;
 
 use super::CpuId;
 use super::domain::SdFlags;

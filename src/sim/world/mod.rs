@@ -37,7 +37,7 @@ use super::rng::{Purpose, Stream};
 use super::shape::Shape;
 use super::stats::{Histogram, Migrations, SdStats};
 use super::task::{Task, TaskId, TaskRef};
-use super::time::{Ns, jiffies};
+use super::time::{Ns, jiffies, msecs_to_jiffies};
 use super::topology::CpuId;
 use super::trace::{Trace, TraceEvent, TraceKind};
 use super::waste::Waste;
@@ -105,6 +105,10 @@ pub struct World {
     migrations: Migrations,
 }
 
+/// Ticks before the run. The machine has been up: periodic balance of its
+/// domains is anywhere in its interval, not in step on all CPUs.
+const UPTIME_JIFFIES: u64 = 1 << 20;
+
 /// EEVDF of 6.12, except that sleepers leave the queue at once: a delayed task
 /// counts in `nr_running`, which balancing does not model yet.
 fn fair_params(cpus: u32) -> FairParams {
@@ -136,11 +140,14 @@ fn sd_states(
                     })
                 }
             };
+            let owner = u64::from(cpu.0) << 8 | level as u64;
+            let mut phase = Stream::new(seed, Purpose::Phase, owner);
+            let interval = msecs_to_jiffies(u64::from(sd.min_interval_ms * sd.busy_factor));
             states.push(SdState {
                 gate,
                 balance_interval_ms: sd.min_interval_ms,
                 nr_balance_failed: 0,
-                last_balance: 0,
+                last_balance: UPTIME_JIFFIES - u64::from(phase.below(interval as u32)),
                 stats: SdStats::default(),
             });
         }
@@ -319,8 +326,9 @@ impl World {
         self.seed
     }
 
+    /// Ticks since boot, for everything that is counted in them.
     pub(super) fn jiffies(&self) -> u64 {
-        jiffies(self.now)
+        UPTIME_JIFFIES + jiffies(self.now)
     }
 
     pub(super) fn task_ref(&self, id: TaskId) -> TaskRef {

@@ -44,6 +44,7 @@ impl World {
         let Some(curr) = rq.running() else { return };
         let mut elapsed = self.now - rq.seg_start;
         rq.seg_start = self.now;
+        rq.stats.rq_cpu_time += elapsed;
         let waited = elapsed.min(rq.overhead);
         rq.overhead -= waited;
         elapsed -= waited;
@@ -127,7 +128,7 @@ impl World {
             self.begin_waiting(prev);
         }
         self.touch_task(next);
-        self.end_waiting(cpu, next);
+        self.stop_waiting(cpu, next);
         let switch_cost = self.shape.topology.costs.context_switch;
         let refill = std::mem::take(&mut self.tasks[next as usize].refill);
         let was = self.rqs[cpu.index()].state;
@@ -144,7 +145,11 @@ impl World {
         rq.seg_start = self.now;
         rq.stats.switches += 1;
         rq.stats.pcount += 1;
+        let first_instruction = self.now + rq.overhead;
         move_to_head(&mut rq.cfs_tasks, next);
+        if let Some(woken_at) = self.tasks[next as usize].woken_at.take() {
+            self.latency.record(first_instruction - woken_at);
+        }
         self.emit(TraceKind::Switch, cpu, Some(next), 0);
         if was == CpuState::Idle {
             self.siblings_changed(cpu);
@@ -249,13 +254,6 @@ impl World {
         self.rqs[cpu.index()].stats.run_delay += self.now - task.waiting_since;
         if let Some(set) = task.affinity_set {
             self.waste.served(set, self.now);
-        }
-    }
-
-    fn end_waiting(&mut self, cpu: CpuId, id: TaskId) {
-        self.stop_waiting(cpu, id);
-        if let Some(woken_at) = self.tasks[id as usize].woken_at.take() {
-            self.latency.record(self.now - woken_at);
         }
     }
 

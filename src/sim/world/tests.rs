@@ -1,94 +1,12 @@
-//! Whole-world tests on small machines built here.
+//! Whole-world tests on small machines built by [`crate::sim::testing`].
 
 use std::sync::Arc;
 
 use super::World;
-use crate::sim::cost::Costs;
 use crate::sim::gate;
-use crate::sim::shape::Shape;
+use crate::sim::testing::{class, forever, hogs, machine, run, workload, world};
 use crate::sim::time::{MS, Ns, SEC, US};
-use crate::sim::topology::{CAPACITY_SCALE, Cpu, Node, Topology};
-use crate::sim::workload::{Affinity, Class, Dist, Growth, Op, Queue, Team, Work, Workload};
-
-/// A machine of `llcs` x `cores` x `smt` CPUs; second threads are numbered last.
-fn machine(llcs: u32, cores: u32, smt: u32) -> Arc<Shape> {
-    let nr_cores = llcs * cores;
-    let cpus = (0..nr_cores * smt).map(|os_id| {
-        let core = os_id % nr_cores;
-        Cpu {
-            os_id,
-            online: true,
-            isolated: false,
-            core,
-            cluster: core,
-            llc: core / cores,
-            die: core / cores,
-            package: 0,
-            node: 0,
-            capacity: CAPACITY_SCALE,
-            speed: CAPACITY_SCALE,
-        }
-    });
-    let topology = Topology {
-        id: "test".into(),
-        title: "test".into(),
-        cpus: cpus.collect(),
-        nodes: vec![Node {
-            os_id: 0,
-            distances: vec![10],
-        }],
-        node_reclaim_distance: 30,
-        costs: Costs::default(),
-    };
-    Arc::new(Shape::new(Arc::new(topology)))
-}
-
-fn class(name: &str, count: u32, program: Vec<Op>) -> Class {
-    Class {
-        name: name.into(),
-        letter: name.chars().next().unwrap_or('?'),
-        count,
-        share_permille: 1000,
-        intensity_pct: 100,
-        nice: 0,
-        affinity: Affinity::All,
-        external: false,
-        footprint_kib: 0,
-        unit: "units".into(),
-        program,
-    }
-}
-
-fn workload(classes: Vec<Class>, queues: Vec<Queue>, teams: Vec<Team>) -> Arc<Workload> {
-    Arc::new(Workload {
-        id: "test".into(),
-        title: "test".into(),
-        classes,
-        queues,
-        teams,
-    })
-}
-
-fn run(time: Dist) -> Op {
-    Op::Run(Work {
-        time,
-        growth: None,
-        split: None,
-    })
-}
-
-fn forever(to: usize) -> Op {
-    Op::Jump {
-        to,
-        times: None,
-        counter: 0,
-    }
-}
-
-fn world(shape: &Arc<Shape>, load: &Arc<Workload>, policy: &str) -> World {
-    let policy = gate::preset(policy).expect("a shipped policy");
-    World::new(Arc::clone(shape), Arc::clone(load), policy, None, 1)
-}
+use crate::sim::workload::{Affinity, Dist, Growth, Op, Queue, Team, Work, Workload};
 
 /// Runs, checking every invariant now and then.
 fn checked(world: &mut World, until: Ns) {
@@ -251,4 +169,74 @@ fn tasks_can_be_added_and_asked_out_while_running() {
     checked(&mut world, 140 * MS);
     assert_eq!((world.class(1).alive, world.class(2).alive), (3, 2));
     assert!(world.class(0).done > before);
+}
+
+#[test]
+fn nine_hogs_on_eight_cpus_take_turns_at_sharing_one() {
+    let shape = machine(1, 8, 1);
+    let mut world = world(&shape, &hogs(9), "plain");
+    let mut partners = vec![false; 8];
+    for second in 1..=120 {
+        world.run_until(second * SEC, u64::MAX);
+        for (cpu, seen) in partners.iter_mut().enumerate() {
+            *seen |= world.hot[cpu].nr_running == 2;
+        }
+    }
+    assert_eq!(world.check(), Vec::<String>::new());
+    // Each CPU had the second task at some time: none keeps a task alone for ever.
+    assert_eq!(partners, vec![true; 8]);
+    // 8 CPUs for 9 tasks: 8/9 of 120 s each.
+    let fair = 120 * SEC * 8 / 9;
+    for (id, entity) in world.ents.iter().enumerate() {
+        let off = entity.sum_exec.abs_diff(fair) * 100 / fair;
+        assert!(off <= 10, "task {id} ran {} of {fair}", entity.sum_exec);
+    }
+}
+
+#[test]
+fn two_tasks_on_one_core_are_parted_by_active_balance_only() {
+    // Cores {0, 2} and {1, 3}; both tasks run on core 0.
+    let shape = machine(1, 2, 2);
+    let mut load = Workload::clone(&hogs(2));
+    load.classes[0].affinity = Affinity::Cpus(vec![0, 2]);
+    let mut world = world(&shape, &Arc::new(load), "plain");
+    world.run_until(MS, u64::MAX);
+    for task in &mut world.tasks {
+        task.allowed = None;
+    }
+    let on_core =
+        |world: &World, core: usize| world.hot[core].nr_running + world.hot[core + 2].nr_running;
+    assert_eq!((on_core(&world, 0), on_core(&world, 1)), (2, 0));
+    let mut failures = 0;
+    while on_core(&world, 1) == 0 && world.now() < SEC {
+        world.run_until(world.now() + MS, u64::MAX);
+        // MC is level 1 of the idle CPUs' chains.
+        let failed =
+            |cpu: u16| world.sds[world.shape.sd(crate::sim::CpuId(cpu), 1)].nr_balance_failed;
+        failures = failures.max(failed(1)).max(failed(3));
+    }
+    assert_eq!((on_core(&world, 0), on_core(&world, 1)), (1, 1));
+    // nr_balance_failed > cache_nice_tries (1) + 2: the 4th failure starts the push
+    // (balancing.md 5.10, example 1); its success then clears the count.
+    assert_eq!(failures, 4);
+}
+
+#[test]
+fn a_task_pinned_beside_an_idle_cpu_marks_the_parent_group_imbalanced() {
+    // LLC 0 = {0, 1}, LLC 1 = {2, 3}: two tasks that may use CPU 0 only, CPU 1 idle.
+    let shape = machine(2, 2, 1);
+    let mut load = Workload::clone(&hogs(2));
+    load.classes[0].affinity = Affinity::Cpus(vec![0]);
+    let mut world = world(&shape, &Arc::new(load), "plain");
+    let parent = &world.shape.domains.of(crate::sim::CpuId(0))[1];
+    let sgc = world.shape.domains.group(parent.groups[0]).sgc as usize;
+    // CPU 1 finds no task that may come and sets the mark; CPU 0, busy, finds
+    // nothing to do and clears it (balancing.md 5.9 and BALANCED).
+    let (mut marked, mut cleared) = (false, false);
+    for ms in 1..=500 {
+        world.run_until(ms * MS, u64::MAX);
+        marked |= world.group_imbalance[sgc];
+        cleared |= marked && !world.group_imbalance[sgc];
+    }
+    assert!(marked && cleared, "{marked} {cleared}");
 }

@@ -79,7 +79,7 @@ impl World {
         &mut self.trace
     }
 
-    /// Time from wakeup to running.
+    /// Time from wakeup to the first instruction.
     pub const fn latency(&self) -> &Histogram {
         &self.latency
     }
@@ -107,6 +107,9 @@ impl World {
     pub fn cpu_stats(&self, cpu: CpuId) -> CpuStats {
         let rq = &self.rqs[cpu.index()];
         let mut stats = rq.stats;
+        if rq.state == CpuState::Running {
+            stats.rq_cpu_time += self.now - rq.seg_start;
+        }
         if rq.state == CpuState::Idle {
             stats.idle_time += self.now - rq.idle_since;
             stats.idle_while_waiting += self.waste.pending(cpu, self.now);
