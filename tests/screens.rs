@@ -79,6 +79,7 @@ fn scene(state: &State) -> Scene {
     scene.waste.waiting = 68;
     scene.waste.why = vec![("dice", 3), ("cost gate", 2)];
     scene.waste.example = Some(3);
+    scene.waste.lately = Some(8.1);
     scene.levels.avg_idle = 92_100;
     for (index, column) in scene.levels.columns.iter_mut().enumerate() {
         *column = LevelColumn {

@@ -278,7 +278,7 @@ pub static BINDINGS: &[Binding] = &[
     row(Global, &[Char('b')], Action::Glyphs, "glyphs", "draw with blocks, braille dots or ASCII", Program, ""),
     row(Global, &[Char('m')], Action::Mouse, "mouse", "leave the mouse to the terminal, to select text, or take it back", Program, ""),
     row(Global, &[Char('q')], Action::Close, "close", "close the top layer, or quit", Program, "quit"),
-    row(Always, &[Key::Esc], Action::Escape, "escape", "close the top layer or stop typing; never quits", Program, ""),
+    row(Always, &[Key::Esc], Action::Escape, "escape", "close the top layer or stop typing; never quits", Program, "back"),
     row(Global, &[Char('?'), Key::F(1)], Action::Help, "help", "every key", Program, "help"),
     row(Always, &[Ctrl('l')], Action::Repaint, "repaint", "draw everything anew", Program, ""),
     row(Always, &[Ctrl('z')], Action::Suspend, "suspend", "stop; the shell's fg comes back", Program, ""),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::session::{Change, NamedPolicy, Session, Setup};
+use crate::sim::time::TICK_NS;
 use crate::sim::workload::ClassId;
 use crate::sim::{CpuId, Ns};
 
@@ -294,6 +295,29 @@ impl State {
         }
         self.dirty = true;
         self.session.now() >= until
+    }
+
+    /// Goes on to the next tick.
+    pub fn step_tick(&mut self) {
+        let next = (self.session.now() / TICK_NS + 1) * TICK_NS;
+        self.advance(next, u64::MAX);
+    }
+
+    /// Goes on to the next newidle entry, at most `limit` of simulated time;
+    /// returns the CPU that entered.
+    pub fn step_newidle(&mut self, limit: Ns) -> Option<CpuId> {
+        let end = self.session.now() + limit;
+        // From border to border of the charts' bins, so that they have no gap.
+        while self.session.now() < end {
+            let now = self.session.now();
+            let border = self.history.next_border(now).min(end);
+            let entered = self.session.step_newidle(border - now);
+            self.record();
+            if entered.is_some() {
+                return entered;
+            }
+        }
+        None
     }
 
     /// Looks at every CPU for what must be marked.

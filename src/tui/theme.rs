@@ -193,9 +193,11 @@ struct Spec {
 #[serde(deny_unknown_fields)]
 struct File {
     name: String,
-    /// What the theme is read against; only checked, never painted.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests compute contrasts"))]
+    /// What the theme is read against.
     background: String,
+    /// Paint the background; else the terminal's own is left alone.
+    #[serde(default)]
+    paint: bool,
     roles: BTreeMap<Role, Spec>,
 }
 
@@ -215,6 +217,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub struct Theme {
     /// Name of the file.
     pub name: String,
+    /// What every cell has that nothing is drawn in.
+    pub base: Style,
     styles: Vec<Style>,
 }
 
@@ -228,7 +232,17 @@ impl Theme {
             .iter()
             .map(|role| style(file.roles.get(role).unwrap_or(&Spec::default()), depth))
             .collect();
+        let background = match depth {
+            Depth::Mono => None,
+            Depth::Ansi16 => Some(Color::White),
+            Depth::Ansi256 => parse_rgb(&file.background).map(|c| Color::Indexed(nearest_256(c))),
+            Depth::True => parse_rgb(&file.background).map(|[r, g, b]| Color::Rgb(r, g, b)),
+        };
         Self {
+            base: match background.filter(|_| file.paint) {
+                Some(color) => Style::new().bg(color),
+                None => Style::new(),
+            },
             name: file.name,
             styles,
         }

@@ -20,8 +20,7 @@ use super::state::{
 use super::text::TextField;
 use super::theme::{Depth, Theme};
 
-/// How far a step to the next newidle entry goes, and how many events it takes,
-/// before it gives up: a second without one is worth telling.
+/// How far a step to the next newidle entry goes before it gives up: a second without one is worth telling.
 const NEWIDLE_LIMIT: Ns = SEC;
 
 /// Where keys go now, first context first.
@@ -403,8 +402,8 @@ fn step(state: &mut State, action: &Action) {
         Action::StepEvent => {
             state.session.step_event();
         }
-        Action::StepTick => state.session.step_tick(),
-        _ => match state.session.step_newidle(NEWIDLE_LIMIT) {
+        Action::StepTick => state.step_tick(),
+        _ => match state.step_newidle(NEWIDLE_LIMIT) {
             Some(cpu) => state.selected = cpu,
             None => state.say("No newidle attempt within a simulated second"),
         },

@@ -22,7 +22,7 @@ use super::{Ui, put, put_right, spark};
 /// Columns of the y axis.
 const GUTTER: u16 = 7;
 /// Columns of name and value of a chart of one line.
-const LABEL: u16 = 19;
+const LABEL: u16 = 20;
 
 /// What a bar is.
 pub fn title(charts: &Charts) -> String {
@@ -91,7 +91,7 @@ fn tail(bins: &[Option<f64>], count: usize) -> &[Option<f64>] {
 fn line(series: &Series, role: Role, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let name = format!("{} {}", series.title, series.unit);
     let clip = Rect {
-        width: (LABEL - 6).min(area.width),
+        width: (LABEL - 7).min(area.width),
         ..area
     };
     put(buf, clip, area.x, area.y, &name, ui.style(Role::Dim));

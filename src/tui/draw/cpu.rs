@@ -74,7 +74,7 @@ fn domains(cpu: &CpuDetail, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let longest = cpu.domains.iter().map(|d| d.span.len()).max().unwrap_or(0);
     let room = area.width.saturating_sub(fixed + 5);
     let span = room.min(longest.clamp(4, 60) as u16 + 3);
-    let wide = span >= 8;
+    let wide = room >= 8;
     let start = area.x + 5 + if wide { span } else { 0 };
     let mut right = start;
     put(buf, area, area.x, area.y, "level", ui.style(Role::Dim));

@@ -29,7 +29,7 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let room = usize::from(area.width.saturating_sub(width + 1));
     let seed = format!("seed {}", header.seed);
     let names = [&header.topology, &header.workload, &header.policy];
-    let widths = fit(names, room.saturating_sub(seed.len() + 7));
+    let widths = fit(names, room.saturating_sub(seed.len() + 8));
     let mut x = area.x + 1;
     for (name, width) in names.iter().zip(widths) {
         x = put(
@@ -67,17 +67,15 @@ fn fit(names: [&String; 3], room: usize) -> [usize; 3] {
 
 /// Who is idle while others wait, and why.
 pub fn banner(waste: &Waste, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
-    let counts = format!("{:>3} idle, {:>3} waiting", waste.idle, waste.waiting);
     if waste.starved == 0 {
-        let text = "No CPU is idle while a task waits";
-        put_parts(
-            buf,
-            area,
-            area.x + 1,
-            area.y,
-            &[(text, Role::Text), ("  ", Role::Text), (&counts, Role::Dim)],
-            ui,
+        let mut text = format!(
+            "No CPU is idle while a task waits: {:>3} idle, {:>3} waiting",
+            waste.idle, waste.waiting
         );
+        if let Some(lately) = waste.lately {
+            text.push_str(&format!("; lately {:>5}", numbers::short(lately)));
+        }
+        put(buf, area, area.x + 1, area.y, &text, ui.style(Role::Text));
         return;
     }
     let head = format!(
@@ -136,6 +134,7 @@ pub fn footer(state: &State, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let mut shown: Vec<&Binding> = BINDINGS
         .iter()
         .filter(|b| contexts.contains(&b.context) && !b.hint.is_empty())
+        .filter(|b| b.name != "escape" || !state.layers.is_empty())
         .collect();
     // What is open comes first; on the main screen the order of the table.
     shown.sort_by_key(|b| matches!(b.context, Context::Main | Context::Global));

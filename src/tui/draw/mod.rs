@@ -89,6 +89,7 @@ pub fn draw_scene(state: &State, scene: &Scene, buf: &mut Buffer) -> HitMap {
     };
     let mut hits = HitMap::default();
     let area = buf.area;
+    buf.set_style(area, ui.theme.base);
     let Some(screen) = layout::screen((area.width, area.height), &state.shape, state.wish()) else {
         too_small(area, ui, buf);
         return hits;

@@ -47,6 +47,7 @@ fn window(
         for x in area.x..area.right() {
             if let Some(cell) = buf.cell_mut((x, y)) {
                 cell.reset();
+                cell.set_style(ui.theme.base);
             }
         }
     }

@@ -202,8 +202,19 @@ fn waste(state: &State, world: &World, cells: &[Cell]) -> Waste {
             })
             .sum(),
         why,
+        lately: lately(state),
         example: first.map(|index| state.shape.os_ids[index]),
     }
+}
+
+/// Mean number of starved CPUs over the last [`LATELY_BINS`] bins.
+fn lately(state: &State) -> Option<f64> {
+    const LATELY_BINS: usize = 20;
+    let (before, after, time) = state.history.span(LATELY_BINS, state.session.now())?;
+    let wasted = after
+        .idle_while_waiting
+        .saturating_sub(before.idle_while_waiting);
+    Some(wasted as f64 / time as f64)
 }
 
 /// Why a CPU did not pull when it went idle, in few words.

@@ -73,6 +73,7 @@ fn end(
             time(outcome.avg_idle),
             time(cost)
         ),
+        NewidleEnd::Nothing if outcome.searched == 0 => "so it searched nothing.".to_owned(),
         NewidleEnd::Nothing => "found nothing to pull.".to_owned(),
         NewidleEnd::Pulled { level } => {
             let from = world.cpu(cpu).last_pull.map_or_else(String::new, |pull| {

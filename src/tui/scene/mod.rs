@@ -109,6 +109,8 @@ pub struct Waste {
     /// How the last newidle entry of the starved CPUs ended: words and how
     /// many CPUs, most first.
     pub why: Vec<(&'static str, usize)>,
+    /// Mean number of starved CPUs over the last bins of the charts.
+    pub lately: Option<f64>,
     /// The first starved CPU, by the kernel's number.
     pub example: Option<u32>,
 }
