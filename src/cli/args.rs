@@ -123,6 +123,7 @@ Examples:
   schedlab run scenarios/memcached-2ccd.ron --policy plain --format json
   schedlab run schbench-storm-threadripper --until 500ms --timing
   schedlab run memcached-2ccd --policy '(base: \"ni-rate\", rate_shift: 23)'
+  schedlab run memcached-xeon --until 100ms --schedstat
 
 The forms: `table` for people; `json` is one object; `csv` is one line of column
 names (dots join nested names, as in newidle.skips.cost_gate) and one of values.
@@ -166,6 +167,9 @@ pub struct RunArgs {
     /// Also tell the wall time and switches per second of it
     #[arg(long)]
     pub timing: bool,
+    /// Print the counters as /proc/schedstat (version 17) instead
+    #[arg(long, conflicts_with_all = ["format", "timing"])]
+    pub schedstat: bool,
 }
 
 /// Form of a printed result.

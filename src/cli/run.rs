@@ -9,6 +9,7 @@ use color_eyre::Result;
 use super::args::{Format, RunArgs};
 use super::bad_input;
 use super::library::{self, Shelf};
+use crate::export::schedstat;
 use crate::export::summary::Summary;
 use crate::scenario::policy;
 use crate::scenario::problem::Problems;
@@ -32,6 +33,10 @@ pub fn run(args: &RunArgs, out: &mut impl Write, errors: &mut impl Write) -> Res
             let rate = summary.schedules as f64 / wall.as_secs_f64();
             writeln!(errors, "{rate:.0} context switches/s of wall time")?;
         }
+    }
+    if args.schedstat {
+        schedstat::write(session.world(), out)?;
+        return Ok(ExitCode::SUCCESS);
     }
     match args.format {
         Format::Table => summary.write_table(out)?,

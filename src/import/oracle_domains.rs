@@ -3,7 +3,7 @@
 //!
 //! A domain file describes a machine (per CPU: core, L2, L3, die, package, node)
 //! and the sched domains a kernel made of it. The first part becomes a
-//! [`Topology`], the second is what [`domain::build`] must give.
+//! [`Topology`], the second is what [`crate::sim::domain::build`] must give.
 
 mod format;
 mod verify;

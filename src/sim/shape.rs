@@ -151,8 +151,8 @@ fn llc_tables(domains: &SchedDomains, ids: &[CpuId]) -> LlcTables {
 }
 
 /// Quantiles of the standard normal distribution at the middles of
-/// [`SPREAD_STEPS`] equal steps, by bisection (`libm`, so the same everywhere).
-pub fn normal_quantiles() -> Vec<f64> {
+/// `SPREAD_STEPS` equal steps, by bisection (`libm`, so the same everywhere).
+fn normal_quantiles() -> Vec<f64> {
     let cdf = |z: f64| 0.5 * libm::erfc(-z / core::f64::consts::SQRT_2);
     (0..SPREAD_STEPS)
         .map(|step| {

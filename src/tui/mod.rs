@@ -7,7 +7,7 @@
 //!             a frame is due: scene::build -> draw -> HitMap
 //! ```
 //!
-//! Only [`run`], [`input`] and [`terminal`] know crossterm; everything else is
+//! Only [`mod@run`], [`input`] and [`terminal`] know crossterm; everything else is
 //! state and plain functions, so that a whole session is a test.
 
 pub mod action;

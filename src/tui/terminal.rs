@@ -195,7 +195,7 @@ fn take_over(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes everything of [`take_over`], once. Errors are of no use here: the
+/// Undoes everything of `take_over`, once. Errors are of no use here: the
 /// terminal may be gone.
 pub fn give_back() {
     if !ENTERED.swap(false, Ordering::SeqCst) {
