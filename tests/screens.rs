@@ -107,6 +107,7 @@ fn scene(state: &State) -> Scene {
                 .to_owned(),
         ],
         last_pull: "Last pull 3.10 ms ago: w from CPU 12 (other LLC, newidle).".to_owned(),
+        chances: vec!["SMT: ratio 71: 73 of 1024 calls search.".to_owned()],
         shares: [42.0, 3.1, 0.7],
         ..scene.cpu
     };

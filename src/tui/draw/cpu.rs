@@ -30,7 +30,8 @@ pub fn draw(cpu: &CpuDetail, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
         cpu.shares[0], cpu.shares[1], cpu.shares[2]
     );
     let more = [&cpu.last_pull, &costs, &shares, &cpu.place];
-    let more: Vec<String> = more.into_iter().flat_map(lines).collect();
+    let more = more.into_iter().chain(&cpu.chances).flat_map(lines);
+    let more: Vec<String> = more.collect();
     let table = cpu.domains.len() as u16 + 1;
     let room = usize::from(area.height.saturating_sub(table)).max(1);
     let shown = why.len().min(room);

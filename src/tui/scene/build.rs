@@ -429,6 +429,7 @@ fn cpu_detail(state: &State, world: &World) -> CpuDetail {
             })
             .collect(),
         last_newidle: explain::last_newidle(world, &state.shape, cpu),
+        chances: explain::chances(world, cpu),
         last_pull: explain::last_pull(world, &state.shape, cpu),
         shares: [
             share(stats.idle_time),

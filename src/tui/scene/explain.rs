@@ -106,7 +106,7 @@ pub fn last_pull(world: &World, shape: &Shape, cpu: CpuId) -> String {
 }
 
 /// What each level's ratio means for the next call.
-fn chances(world: &World, cpu: CpuId) -> Vec<String> {
+pub fn chances(world: &World, cpu: CpuId) -> Vec<String> {
     let policy = world.policy();
     let chain = world.domains().of(cpu);
     (0..chain.len())

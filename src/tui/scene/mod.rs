@@ -202,6 +202,8 @@ pub struct CpuDetail {
     pub domains: Vec<DomainRow>,
     /// The last newidle outcome, in one or more sentences.
     pub last_newidle: Vec<String>,
+    /// What each level's ratio means for the next call, a sentence each.
+    pub chances: Vec<String>,
     /// The last pull, in a sentence.
     pub last_pull: String,
     /// Share of time idle, idle beside waiting tasks, and in newidle: percent.
