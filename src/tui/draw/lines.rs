@@ -14,7 +14,7 @@ use super::{Ui, cut, put, put_parts, put_right};
 
 /// What the model leaves out, in one line of the first screen.
 pub const NOT_MODELLED: &str =
-    "Not modelled yet: cgroups, RT and deadline, NUMA balancing, frequency, hotplug";
+    "Not modelled yet: wake_affine, cgroups, RT, lock contention, asym capacity";
 
 /// ` tr-9960x  easywave  ni-random  seed 1      0.012 345 678 s  20 ms/s  PAUSED`
 pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
