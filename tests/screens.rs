@@ -19,8 +19,10 @@ use schedlab::tui::draw::{draw, draw_scene};
 use schedlab::tui::glyphs::GlyphSet;
 use schedlab::tui::keymap::{BINDINGS, Key, dispatch};
 use schedlab::tui::layout::grid::{self, Fold};
+use schedlab::tui::list;
 use schedlab::tui::pace::{Pace, Speed};
 use schedlab::tui::scene::{Cell, CpuDetail, Doing, Flash, LevelColumn, Scene, Series, build};
+use schedlab::tui::state::ListKind;
 use schedlab::tui::state::{Looks, State};
 use schedlab::tui::theme::Depth;
 use schedlab::tui::update::{contexts, update};
@@ -392,4 +394,19 @@ fn the_key_table_of_the_readme_is_current() {
     } else {
         assert_eq!(block, table, "run with UPDATE_GOLDEN=1 to rewrite it");
     }
+}
+
+#[test]
+fn a_machine_of_the_users_own_is_offered_and_can_be_chosen() {
+    let mut state = state("tr-9960x", (120, 40), GlyphSet::Block);
+    let mut own = (*topology::embedded("epyc-2ccd").expect("is built in")).clone();
+    own.id = "host".to_owned();
+    state.offer(vec![Arc::new(own)]);
+    assert_eq!(
+        state.machines.len(),
+        1,
+        "the running preset is not offered twice"
+    );
+    assert_eq!(list::choose(&mut state, ListKind::Topology, "host"), None);
+    assert_eq!(state.session.world().topology().online().len(), 16);
 }

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use color_eyre::Result;
 
 use super::args::{ColorWhen, ExploreArgs};
 use super::bad_input;
 use super::library::{self, Shelf};
+use super::topology::host;
 use crate::scenario::policy;
 use crate::scenario::problem::{Problem, Problems, suggest};
 use crate::scenario::script::Overrides;
@@ -39,6 +41,11 @@ fn options(args: &ExploreArgs) -> Result<Options, Problems> {
         return Err(problem("--theme", what, suggest(name, theme::names())));
     }
     Ok(Options {
+        // A machine without a readable /sys simply is not offered.
+        machines: host(args.sysfs.as_deref())
+            .map(|host| Arc::new(host.topology))
+            .into_iter()
+            .collect(),
         speed: args.speed.unwrap_or(Speed::START),
         color: match args.color {
             ColorWhen::Auto => ColorChoice::Auto,

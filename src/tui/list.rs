@@ -60,7 +60,9 @@ fn all(state: &State, kind: ListKind) -> Vec<Item> {
             .collect(),
         ListKind::Topology => topology::presets()
             .iter()
-            .map(|p| item(&p.topology.id, &p.topology.title, &setup.topology.id))
+            .map(|preset| &preset.topology)
+            .chain(&state.machines)
+            .map(|machine| item(&machine.id, &machine.title, &setup.topology.id))
             .collect(),
         ListKind::Workload => workload::EMBEDDED
             .iter()
@@ -82,7 +84,8 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
             return Some(binding.action.clone());
         }
         ListKind::Topology => {
-            let topology = topology::embedded(name)?;
+            let own = state.machines.iter().find(|machine| machine.id == name);
+            let topology = own.cloned().or_else(|| topology::embedded(name))?;
             let setup = state.setup();
             run_if_fits(state, Setup { topology, ..setup });
         }

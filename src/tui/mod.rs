@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use crate::session::Setup;
+use crate::sim::Topology;
 
 use self::pace::{Pace, Speed};
 use self::run::End;
@@ -49,6 +50,8 @@ use self::terminal::{Capabilities, ColorChoice, Screen, Signals};
 pub struct Options {
     /// What to simulate.
     pub setup: Setup,
+    /// Machines to offer beside the presets, such as the host.
+    pub machines: Vec<Arc<Topology>>,
     /// Speed to begin with.
     pub speed: Speed,
     /// Paused to begin with.
@@ -72,6 +75,7 @@ impl Options {
     pub const fn new(setup: Setup) -> Self {
         Self {
             setup,
+            machines: Vec::new(),
             speed: Speed::START,
             paused: false,
             color: ColorChoice::Auto,
@@ -122,6 +126,7 @@ pub fn run(options: Options) -> color_eyre::Result<ExitCode> {
     let mut screen = Screen::enter(options.mouse)?;
     let pace = Pace::new(options.speed, options.paused);
     let mut state = State::new(options.setup, pace, &looks, screen.size()?);
+    state.offer(options.machines);
     if let Ok(mut context) = context.lock() {
         *context = run::report(&state);
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::scenario::topology;
 use crate::session::{Change, NamedPolicy, Session, Setup};
 use crate::sim::time::TICK_NS;
 use crate::sim::workload::ClassId;
-use crate::sim::{CpuId, Ns};
+use crate::sim::{CpuId, Ns, Topology};
 
 use super::flashes::Flashes;
 use super::glyphs::{GlyphSet, Glyphs};
@@ -186,6 +187,8 @@ pub struct Looks {
 /// The state of the explorer.
 #[derive(Debug)]
 pub struct State {
+    /// Machines offered beside the presets.
+    pub machines: Vec<Arc<Topology>>,
     /// The machine that runs.
     pub session: Session,
     /// The boxes of the machine.
@@ -259,6 +262,7 @@ impl State {
             hits: super::draw::HitMap::default(),
             quit: false,
             dirty: true,
+            machines: Vec::new(),
             session,
             shape,
             columns,
@@ -268,6 +272,19 @@ impl State {
         state.history.set_speed(state.pace.chart_speed());
         state.observe();
         state
+    }
+
+    /// Offers machines beside the presets; the one the run began on stays among
+    /// them.
+    pub fn offer(&mut self, machines: Vec<Arc<Topology>>) {
+        let begun = Arc::clone(&self.session.setup().topology);
+        for machine in machines.into_iter().chain([begun]) {
+            let preset = topology::preset(&machine.id).is_some();
+            let offered = self.machines.iter().any(|known| known.id == machine.id);
+            if !preset && !offered {
+                self.machines.push(machine);
+            }
+        }
     }
 
     /// What the layout depends on.
