@@ -97,17 +97,13 @@ pub fn has_terminal() -> bool {
 pub const NO_TERMINAL: &str =
     "schedlab: the explorer needs a terminal; for results as text use `schedlab run SCENARIO.ron`";
 
-/// Opens the explorer; returns the exit code: 0 when the user quit, 2 without a
-/// terminal, 128 and the number of the signal that ended it.
+/// Opens the explorer where [`has_terminal`] holds; returns the exit code: 0 when
+/// the user quit, 128 and the number of the signal that ended it.
 ///
 /// # Errors
 ///
 /// If the terminal fails while it is in use.
 pub fn run(options: Options) -> color_eyre::Result<ExitCode> {
-    if !has_terminal() {
-        eprintln!("{NO_TERMINAL}");
-        return Ok(ExitCode::from(2));
-    }
     let env = |name: &str| std::env::var(name).ok();
     let capabilities = Capabilities::detect(options.color, options.ascii, env);
     // What to print is decided by the theme. crossterm's own handling of
