@@ -11,7 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use schedlab::scenario::{topology, workload};
-use schedlab::session::{NamedPolicy, Setup};
+use schedlab::session::{Change, NamedPolicy, Setup};
 use schedlab::sim::time::{MS, US};
 use schedlab::sim::{CpuId, gate};
 use schedlab::tui::action::Action;
@@ -409,4 +409,24 @@ fn a_machine_of_the_users_own_is_offered_and_can_be_chosen() {
     );
     assert_eq!(list::choose(&mut state, ListKind::Topology, "host"), None);
     assert_eq!(state.session.world().topology().online().len(), 16);
+}
+
+#[test]
+fn the_work_chart_stays_with_the_class_a_workload_lists_first() {
+    let mut state = state("tr-9960x", (120, 40), GlyphSet::Block);
+    let mix = Change::Mix {
+        class: 0,
+        count: Some(0),
+        share_permille: None,
+        intensity_pct: None,
+    };
+    // Without a master no step is done, but daemons wake.
+    state.session.apply(mix);
+    state.session.advance_to(100 * MS);
+    let done: Vec<u64> = (state.session.world().classes().iter())
+        .map(|class| class.done)
+        .collect();
+    assert!(done[0] < done[2], "{done:?}");
+    let work = &build(&state, 10).charts.series[0];
+    assert_eq!(work.unit, "steps/s");
 }

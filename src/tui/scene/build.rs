@@ -339,10 +339,9 @@ fn charts(state: &State, world: &World, bins: usize) -> Charts {
     let width = state.history.width();
     let seconds = width as f64 / 1e9;
     let classes = world.classes();
-    // The class that does most of the counted work stands for the workload.
-    let main = (0..classes.len())
-        .filter(|&class| !classes[class].unit.is_empty())
-        .max_by_key(|&class| (classes[class].done, std::cmp::Reverse(class)));
+    // The first class that counts its work stands for the workload: background
+    // tasks come later in a file, however many times they wake.
+    let main = classes.iter().position(|class| !class.unit.is_empty());
     let mut series = Vec::new();
     if let Some(class) = main {
         series.push(Series {
