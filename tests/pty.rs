@@ -1,6 +1,10 @@
 //! The real binary in a pseudo-terminal: keys, sizes, and what becomes of the
 //! terminal however the program ends.
 #![cfg(all(feature = "app", unix))]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test of a real process reads its output in a thread, with a deadline"
+)]
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};

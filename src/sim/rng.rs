@@ -16,7 +16,7 @@ pub enum Purpose {
     Workload = 1,
     /// NI_RANDOM's dice of one CPU and level.
     Dice = 2,
-    /// Ties and starting points of wakeup searches.
+    /// Wakeup searches that pick at random; the stock one draws nothing.
     WakeScan = 3,
     /// Spread of the cost of balance passes of one CPU.
     Cost = 4,

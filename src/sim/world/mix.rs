@@ -218,6 +218,7 @@ impl World {
         let me = self.task_ref(id);
         self.classes[class].tasks.push(me);
         self.classes[class].alive += 1;
+        self.open_queues(class, index);
         id
     }
 
@@ -267,7 +268,7 @@ impl World {
     pub(super) fn bury(&mut self, id: TaskId) {
         let me = self.task_ref(id);
         let task = &mut self.tasks[id as usize];
-        let (class, cpu, was) = (task.class, task.cpu, task.place);
+        let (class, index, cpu, was) = (task.class, task.index, task.cpu, task.place);
         let member = std::mem::take(&mut task.member);
         task.place = Place::Dead;
         task.generation += 1;
@@ -281,6 +282,7 @@ impl World {
             self.rqs[cpu.index()].pelt.detach(&pelt);
             self.emit(TraceKind::Exit, cpu, Some(id), 0);
         }
+        self.close_queues(class, index);
         if member && let Some(team) = self.classes[class].team {
             self.leave_team(team);
         }

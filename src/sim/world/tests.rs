@@ -240,3 +240,49 @@ fn a_task_pinned_beside_an_idle_cpu_marks_the_parent_group_imbalanced() {
     }
     assert!(marked && cleared, "{marked} {cleared}");
 }
+
+#[test]
+fn requests_find_another_server_when_theirs_leaves() {
+    let shape = machine(1, 4, 1);
+    let serve = vec![
+        Op::Wait {
+            queue: 0,
+            all: false,
+        },
+        run(Dist::Const(20 * US)),
+        Op::Reply,
+        Op::Done,
+        forever(0),
+    ];
+    let ask = vec![
+        Op::Sleep(Dist::Const(50 * US)),
+        Op::Wake { queue: 0 },
+        Op::AwaitReply,
+        Op::Done,
+        forever(0),
+    ];
+    let mut client = class("client", 12, ask);
+    client.external = true;
+    let queue = Queue {
+        name: "inbox".into(),
+        per: Some(0),
+    };
+    let load = workload(vec![class("server", 4, serve), client], vec![queue], vec![]);
+    let mut world = world(&shape, &load, "plain");
+    // Every client comes back: 12 of them, none waits for a server that is gone.
+    let served = |world: &mut World, servers: u32| {
+        world.set_mix(0, Some(servers), None, None);
+        checked(world, world.now() + MS);
+        let before = world.class(1).done;
+        checked(world, world.now() + 10 * MS);
+        world.class(1).done - before
+    };
+    // One request takes 20 us of a server and some us of switching and wakeup.
+    assert!(served(&mut world, 4) > 1000);
+    let one = served(&mut world, 1);
+    assert!((300..=500).contains(&one), "one server is the limit: {one}");
+    assert_eq!(served(&mut world, 0), 0);
+    let again = served(&mut world, 1);
+    assert!(again.abs_diff(one) <= one / 10, "{again} {one}");
+    assert!(served(&mut world, 6) > 1000);
+}

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Flow;
 use crate::sim::task::{Place, Step, TaskId, TaskRef};
-use crate::sim::workload::{QueueId, Workload};
+use crate::sim::workload::{ClassId, QueueId, Workload};
 use crate::sim::world::World;
 
 /// Tokens of one queue and the tasks waiting for one.
@@ -16,14 +16,11 @@ pub(in crate::sim::world) struct TokenQueue {
     waiters: VecDeque<TaskRef>,
 }
 
-/// Queue instances of a workload, before any task exists.
+/// The queues of a workload, before any task exists. A queue that every task of a
+/// class has of its own gets its instances as they come.
 pub(in crate::sim::world) fn token_queues(workload: &Workload) -> Vec<Vec<TokenQueue>> {
-    let instances =
-        |per: Option<usize>| per.map_or(1, |class| workload.classes[class].count.max(1));
-    let queues = workload.queues.iter();
-    queues
-        .map(|q| vec![TokenQueue::default(); instances(q.per) as usize])
-        .collect()
+    let one = || vec![TokenQueue::default()];
+    workload.queues.iter().map(|_| one()).collect()
 }
 
 impl World {
@@ -63,9 +60,66 @@ impl World {
         inbox.waiters.pop_front()
     }
 
-    /// Instance of a queue that a task uses.
+    /// Instance of a queue that a task uses: the only one; its own; or that of
+    /// one of the owners there are, the same one as long as they stay.
     fn instance(&self, id: TaskId, queue: QueueId) -> usize {
-        self.tasks[id as usize].index as usize % self.queues[queue].len()
+        let Some(owner) = self.workload.queues[queue].per else {
+            return 0;
+        };
+        let task = &self.tasks[id as usize];
+        if task.class == owner {
+            return task.index as usize;
+        }
+        let owners = &self.classes[owner].tasks;
+        // Without owners tokens collect in the first instance.
+        let own = |owner: &TaskRef| self.tasks[owner.id as usize].index as usize;
+        owners
+            .get(task.index as usize % owners.len().max(1))
+            .map_or(0, own)
+    }
+
+    /// Queues that each task of this class has of its own.
+    fn queues_of(&self, class: ClassId) -> Vec<QueueId> {
+        let queues = self.workload.queues.iter().enumerate();
+        let own = queues.filter(|(_, queue)| queue.per == Some(class));
+        own.map(|(queue, _)| queue).collect()
+    }
+
+    /// A task of this class and index comes: it gets its queues, and the first of
+    /// the class what was sent while there was none.
+    pub(in crate::sim::world) fn open_queues(&mut self, class: ClassId, index: u32) {
+        let index = index as usize;
+        let first = self.classes[class].tasks.len() == 1;
+        for queue in self.queues_of(class) {
+            let instances = &mut self.queues[queue];
+            instances.resize(instances.len().max(index + 1), TokenQueue::default());
+            if first {
+                let mut left = VecDeque::new();
+                for instance in instances.iter_mut() {
+                    left.append(&mut instance.tokens);
+                }
+                instances[index].tokens = left;
+            }
+        }
+    }
+
+    /// A task of this class and index is gone: what lies in its queues goes to
+    /// another of the class.
+    pub(in crate::sim::world) fn close_queues(&mut self, class: ClassId, index: u32) {
+        for queue in self.queues_of(class) {
+            let left = std::mem::take(&mut self.queues[queue][index as usize].tokens);
+            for token in left {
+                if self.alive(token).is_none() {
+                    continue;
+                }
+                let instance = self.instance(token.id, queue);
+                let inbox = &mut self.queues[queue][instance];
+                inbox.tokens.push_back(token);
+                if let Some(waiter) = inbox.waiters.pop_front() {
+                    self.wake_without_waker(waiter);
+                }
+            }
+        }
     }
 
     /// Answers the senders taken last; those that wait already are to be woken.
@@ -103,10 +157,9 @@ impl World {
     pub(in crate::sim::world) fn forget_waiting(&mut self, id: TaskId) {
         let me = self.task_ref(id);
         if let Step::Waiting(queue) = self.tasks[id as usize].step {
-            let instance = self.instance(id, queue);
-            self.queues[queue][instance]
-                .waiters
-                .retain(|&other| other != me);
+            for instance in &mut self.queues[queue] {
+                instance.waiters.retain(|&other| other != me);
+            }
         }
     }
 
@@ -117,9 +170,8 @@ impl World {
         match task.step {
             Step::Waiting(queue) => {
                 let me = self.task_ref(id);
-                !self.queues[queue][self.instance(id, queue)]
-                    .waiters
-                    .contains(&me)
+                let waits = |instance: &TokenQueue| instance.waiters.contains(&me);
+                !self.queues[queue].iter().any(waits)
             }
             Step::Awaiting => task.replied,
             _ => false,
