@@ -1,7 +1,7 @@
 //! Invariants of a world.
 
 use super::{CpuState, World};
-use crate::sim::task::{Place, TaskId};
+use crate::sim::task::{Place, Step, TaskId};
 
 impl World {
     /// Every invariant that does not hold, in words; none if all do.
@@ -75,6 +75,11 @@ impl World {
                 ));
             }
             let sent = in_flight(id as TaskId);
+            let blocked =
+                matches!(task.step, Step::AtBarrier(_)) || self.waits_in_queue(id as TaskId);
+            if blocked && task.place == Place::Queued {
+                found.push(format!("task {id}: queued, and blocked in its program"));
+            }
             if sent != usize::from(task.place == Place::Waking) {
                 found.push(format!(
                     "task {id}: on {sent} wake lists, is {:?}",
@@ -83,6 +88,11 @@ impl World {
             }
         }
         found
+    }
+
+    /// Whether a task waits for a token nobody sent yet.
+    fn waits_in_queue(&self, id: TaskId) -> bool {
+        matches!(self.tasks[id as usize].step, Step::Waiting(_)) && !self.wakeup_under_way(id)
     }
 
     fn check_counters(&self) -> Vec<String> {

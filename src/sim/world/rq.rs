@@ -72,6 +72,8 @@ pub struct Rq {
     pub tick_armed: bool,
     /// A reschedule was asked for while it could not be done at once.
     pub need_resched: bool,
+    /// The running task's program goes on just now: it cannot be preempted.
+    pub in_program: bool,
     /// Wakeups sent here and not yet arrived.
     pub wake_list: Vec<TaskRef>,
     /// Task that blocked and is still switched out (`on_cpu`), during newidle.
@@ -123,6 +125,7 @@ impl Rq {
             speed: u64::from(speed),
             tick_armed: false,
             need_resched: false,
+            in_program: false,
             wake_list: Vec::new(),
             leaving: None,
             idle_stamp: 0,

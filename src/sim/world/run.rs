@@ -354,7 +354,8 @@ impl World {
         let Some(curr) = self.rqs[cpu.index()].running() else {
             return;
         };
-        if matches!(self.tasks[curr as usize].step, Step::Select { .. }) {
+        let rq = &self.rqs[cpu.index()];
+        if rq.in_program || matches!(self.tasks[curr as usize].step, Step::Select { .. }) {
             self.rqs[cpu.index()].need_resched = true;
             return;
         }

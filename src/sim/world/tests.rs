@@ -286,3 +286,50 @@ fn requests_find_another_server_when_theirs_leaves() {
     assert!(again.abs_diff(one) <= one / 10, "{again} {one}");
     assert!(served(&mut world, 6) > 1000);
 }
+
+#[test]
+fn who_is_preempted_by_the_task_it_wakes_or_forks_leaves_itself_and_not_that_task() {
+    let shape = machine(1, 1, 1);
+    let server = vec![
+        Op::Wait {
+            queue: 0,
+            all: false,
+        },
+        run(Dist::Const(2 * US)),
+        Op::Reply,
+        forever(0),
+    ];
+    // Wakes a task of higher weight on its own CPU, and is at its end then.
+    let client = vec![run(Dist::Const(50 * US)), Op::Wake { queue: 0 }, Op::Exit];
+    let parent = vec![
+        Op::Fork { class: 1 },
+        Op::Done,
+        Op::Sleep(Dist::Const(MS)),
+        forever(0),
+    ];
+    let mut load = workload(
+        vec![
+            class("server", 2, server),
+            class("client", 0, client),
+            class("parent", 3, parent),
+        ],
+        vec![Queue {
+            name: "requests".into(),
+            per: None,
+        }],
+        vec![],
+    );
+    let classes = &mut Arc::get_mut(&mut load).expect("not shared yet").classes;
+    classes[0].nice = -20;
+    classes[1].nice = -10;
+    classes[2].nice = 19;
+    let mut world = world(&shape, &load, "plain");
+    while world.now() < 40 * MS {
+        world.run_until(40 * MS, 1);
+        assert_eq!(world.check(), Vec::<String>::new(), "at {}", world.now());
+    }
+    // Three parents fork once a millisecond each, and what they fork ends.
+    assert!(world.class(2).done > 60, "{}", world.class(2).done);
+    assert_eq!(world.class(0).alive, 2);
+    assert!(world.class(1).alive <= 4, "{}", world.class(1).alive);
+}

@@ -49,13 +49,19 @@ impl World {
             self.arm_running(cpu);
             return;
         }
+        // Whom the task wakes or forks on its own CPU takes over when the program
+        // stands still, not in the middle of it.
+        self.rqs[cpu.index()].in_program = true;
         self.finish_step(cpu, id);
-        let flow = self.advance(cpu, id);
-        if matches!(flow, Flow::Busy) && self.rqs[cpu.index()].need_resched {
-            self.reschedule(cpu);
-            return;
-        }
+        let flow = if self.rqs[cpu.index()].need_resched {
+            Flow::Busy
+        } else {
+            self.advance(cpu, id)
+        };
+        self.rqs[cpu.index()].in_program = false;
+        let preempted = self.rqs[cpu.index()].need_resched;
         match flow {
+            Flow::Next | Flow::Busy if preempted => self.reschedule(cpu),
             Flow::Next | Flow::Busy => self.arm_running(cpu),
             Flow::Block => self.schedule(cpu, Leave::Blocks),
             Flow::Exit => self.exit_running(cpu, id),
@@ -182,7 +188,8 @@ impl World {
     pub(super) fn begin_sleep(&mut self, id: TaskId, dist: Dist) {
         let rate = Ns::from(self.classes[self.tasks[id as usize].class].intensity_pct);
         let task = &mut self.tasks[id as usize];
-        let time = draw(&mut task.stream, dist) * 100 / rate;
+        // A timer takes time, however high the rate: else time could stand still.
+        let time = (draw(&mut task.stream, dist) * 100 / rate).max(1);
         task.step = Step::Sleeping;
         task.pc += 1;
         let me = self.task_ref(id);
