@@ -12,6 +12,9 @@ use crate::import::sysfs::SysTree;
 /// Largest text file that is read. The domain file of 1024 CPUs has 3 MB.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads a text file. The error is one line: which file, why, how to mend it.
 pub fn read_text(path: &Path) -> Result<String, String> {
     let shown = path.display();
@@ -28,6 +31,10 @@ pub fn read_text(path: &Path) -> Result<String, String> {
         return Err(format!(
             "{shown}: is larger than {limit} MiB; give a text file"
         ));
+    }
+    // Some editors begin a text with a byte order mark; it says nothing in UTF-8.
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::scenario::units::parse_time;
+use crate::scenario::script::LONGEST_RUN;
+use crate::scenario::units::{format_time, parse_time};
 use crate::sim::Ns;
 use crate::tui::pace::Speed;
 
@@ -153,7 +154,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Another simulated duration, such as 500ms
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub until: Option<Ns>,
     /// Form of the result: table, json or csv
     #[arg(
@@ -282,6 +283,16 @@ fn speed(text: &str) -> Result<Speed, String> {
         "full" => Ok(Speed::Full),
         _ => time(text).map(Speed::Ns),
     }
+}
+
+/// How long a run can be.
+fn duration(text: &str) -> Result<Ns, String> {
+    let time = time(text)?;
+    if time > LONGEST_RUN {
+        let most = format_time(LONGEST_RUN);
+        return Err(format!("{text} is too long; give at most {most}"));
+    }
+    Ok(time)
 }
 
 /// A time above zero.

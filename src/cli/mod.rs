@@ -36,6 +36,15 @@ pub fn main() -> Result<ExitCode> {
     });
     match done {
         Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
+        // A full disk is no fault of the program: one line, and no backtrace.
+        Err(error) if io_kind(&error).is_some() => {
+            let line = format!(
+                "schedlab: the result cannot be written: {error}; make room or write elsewhere"
+            );
+            // With standard error gone too there is nobody left to tell.
+            writeln!(io::stderr(), "{line}").ok();
+            Ok(ExitCode::FAILURE)
+        }
         other => other,
     }
 }
@@ -56,12 +65,15 @@ fn dispatch(cli: Cli, out: &mut impl Write) -> Result<ExitCode> {
 }
 
 fn is_broken_pipe(error: &Report) -> bool {
+    io_kind(error) == Some(io::ErrorKind::BrokenPipe)
+}
+
+/// Kind of the input or output error behind `error`, if that is one.
+fn io_kind(error: &Report) -> Option<io::ErrorKind> {
     let kind = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().map(io::Error::kind)
     };
-    error
-        .chain()
-        .any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+    error.chain().find_map(kind)
 }
 
 /// Prints what is wrong with the input.

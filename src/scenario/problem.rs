@@ -1,10 +1,14 @@
 //! What is wrong with a file, where, and how to mend it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use ron::error::{Error as RonError, SpannedError};
 
 use super::locate::{self, Position, Tree};
+
+/// Most problems printed: who has more begins with the first ones anyway.
+const MOST_SHOWN: usize = 40;
 
 /// One thing wrong with an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +30,28 @@ impl fmt::Display for Problem {
         if let Some(Position { line, column }) = self.at {
             write!(f, ":{line}:{column}")?;
         }
-        write!(f, ": {}; {}", self.what, self.remedy)
+        write!(
+            f,
+            ": {}; {}",
+            printable(&self.what),
+            printable(&self.remedy)
+        )
     }
+}
+
+/// The text with its control characters spelt out: what a file holds must not
+/// steer the terminal it is shown on.
+fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let spelt = |c: char| -> String {
+        match c.is_control() {
+            true => c.escape_default().collect(),
+            false => c.into(),
+        }
+    };
+    text.chars().map(spelt).collect::<String>().into()
 }
 
 /// Everything wrong with an input, in the order of the text.
@@ -37,11 +61,14 @@ pub struct Problems(pub Vec<Problem>);
 impl fmt::Display for Problems {
     /// One problem a line, without a newline behind the last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
+        for (index, problem) in self.0.iter().take(MOST_SHOWN).enumerate() {
             let newline = if index > 0 { "\n" } else { "" };
             write!(f, "{newline}{problem}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more like these; mend the first ones first"),
+        }
     }
 }
 
@@ -80,6 +107,18 @@ impl<'a> Report<'a> {
             what: what.into(),
             remedy: remedy.into(),
         });
+    }
+
+    /// Reports control characters in a text for people at `path`: they would
+    /// steer the terminal it is shown on.
+    pub fn plain_text(&mut self, path: &str, text: &str) {
+        if text.contains(char::is_control) {
+            self.at(
+                path,
+                format!("`{text}` holds a control character"),
+                "use printable characters, on one line",
+            );
+        }
     }
 
     /// Takes over the problems of another source.
@@ -169,6 +208,14 @@ fn explain(code: &RonError) -> (String, String) {
             Some((what, remedy)) => (what.into(), remedy.into()),
             None => (message.clone(), "correct the value".into()),
         },
+        RonError::IntegerOutOfBounds => (
+            "the number is out of range".into(),
+            "give a smaller whole number, and none below 0".into(),
+        ),
+        RonError::ExpectedComma => (
+            "a comma is missing here".into(),
+            "put commas between values; a whole number has no decimal point".into(),
+        ),
         RonError::ExpectedInteger => ("no whole number".into(), "give a whole number".into()),
         RonError::ExpectedFloat => ("no number".into(), "give a number such as 0.5".into()),
         RonError::ExpectedBoolean => ("neither true nor false".into(), "give one of them".into()),
@@ -284,6 +331,48 @@ mod tests {
         assert_eq!(nearest("NI-RATE", names), Some("ni-rate"));
         assert_eq!(nearest("pla", names), Some("plain"));
         assert_eq!(nearest("xyz", names), None);
+    }
+
+    #[test]
+    fn numbers_that_fit_nowhere_are_told_with_a_remedy() {
+        for text in [
+            "(shift: 256)",
+            "(shift: -1)",
+            "(shift: 99999999999999999999999)",
+        ] {
+            let got = message(text);
+            assert!(
+                got.contains("shift: the number is out of range; give"),
+                "{got}"
+            );
+        }
+        let got = message("(shift: 1.5)");
+        assert!(got.contains("a whole number has no decimal point"), "{got}");
+    }
+
+    #[test]
+    fn control_characters_of_a_file_do_not_reach_the_terminal() {
+        let mut report = Report::new("a.ron", "(a: 1)");
+        report.plain_text("a", "fine");
+        assert!(report.is_clean());
+        report.plain_text("a", "red \u{1b}[31m\n");
+        let got = report.finish(()).unwrap_err().to_string();
+        assert_eq!(
+            got,
+            "a.ron:1:5: `red \\u{1b}[31m\\n` holds a control character; \
+             use printable characters, on one line"
+        );
+    }
+
+    #[test]
+    fn a_flood_of_problems_is_cut_and_counted() {
+        let mut report = Report::new("a.ron", "(a: 1)");
+        for _ in 0..100 {
+            report.at("a", "is odd", "use 2");
+        }
+        let got = report.finish(()).unwrap_err().to_string();
+        assert_eq!(got.lines().count(), MOST_SHOWN + 1);
+        assert!(got.ends_with("and 60 more like these; mend the first ones first"));
     }
 
     #[test]

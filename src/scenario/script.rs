@@ -275,13 +275,15 @@ impl File {
                 format!("this version reads format {FORMAT}"),
             );
         }
-        if self.name.is_empty() || self.name.contains(char::is_whitespace) {
+        if !(1..=64).contains(&self.name.len()) || self.name.contains(char::is_whitespace) {
             report.at(
                 "name",
                 format!("`{}` is not a name", self.name),
-                "use letters and dashes, such as \"storm-on-two-ccd\"",
+                "use 1 to 64 letters and dashes, such as \"storm-on-two-ccd\"",
             );
         }
+        report.plain_text("name", &self.name);
+        report.plain_text("about", &self.about);
         let duration = self.duration.0;
         if duration == 0 || duration > LONGEST_RUN {
             report.at(
@@ -297,6 +299,16 @@ impl File {
         let mut mixed = workload.clone();
         for (index, mix) in self.mix.iter().enumerate() {
             let path = format!("mix[{index}]");
+            if self.mix[..index]
+                .iter()
+                .any(|other| other.class == mix.class)
+            {
+                report.at(
+                    &format!("{path}.class"),
+                    format!("`{}` is already in the mix", mix.class),
+                    "name each class once",
+                );
+            }
             let Some(Change::Mix {
                 class,
                 count,
@@ -407,6 +419,13 @@ impl MixFile {
             intensity_pct: (self.intensity)
                 .map(|value| intensity(report, &format!("{path}.intensity"), value)),
         };
+        if self.count.is_none() && self.share.is_none() && self.intensity.is_none() {
+            report.at(
+                path,
+                format!("the mix of `{}` changes nothing", self.class),
+                "give a count, a share or an intensity",
+            );
+        }
         class.map(|_| change)
     }
 }

@@ -119,6 +119,7 @@ impl File {
             );
         }
         name(report, "id", "a workload id", &self.id);
+        report.plain_text("title", &self.title);
         if self.classes.is_empty() {
             report.at("classes", "there is no class", "add at least one");
         }

@@ -140,3 +140,20 @@ fn published_policies_that_are_no_gates_say_so() {
     let got = message("\"sis-node\"", "");
     assert!(got.contains("no newidle policy of this version"), "{got}");
 }
+
+#[test]
+fn a_mix_that_says_nothing_or_the_same_class_twice_is_refused() {
+    let got = message("\"plain\"", "mix: [(class: \"daemon\")]");
+    assert!(
+        got.contains("the mix of `daemon` changes nothing; give a count"),
+        "{got}"
+    );
+    let got = message(
+        "\"plain\"",
+        "mix: [(class: \"daemon\", count: 1), (class: \"daemon\", count: 2)]",
+    );
+    assert!(
+        got.contains("`daemon` is already in the mix; name each class once"),
+        "{got}"
+    );
+}

@@ -7,6 +7,7 @@ use crate::scenario::problem::Report;
 use crate::scenario::units::{Time, format_time};
 use crate::sim::Ns;
 use crate::sim::cost::{ByDistance, Costs};
+use crate::sim::time::MS;
 use crate::sim::topology::CAPACITY_SCALE;
 
 /// Names of the costs and the source of their defaults.
@@ -67,6 +68,10 @@ const DEFAULT_SOURCES: [(&str, &str); 16] = [
         "placement-and-pick.md 8.6: a core of two busy threads gives 1.22",
     ),
 ];
+
+/// Longest cost: ten thousand times a true one. Beyond it a machine does nothing
+/// but kernel work, and the tail of the spread would overflow.
+const LONGEST_COST: Ns = 10 * MS;
 
 /// Largest L2 cache, 1 GiB: beyond it the unit was surely mistaken.
 const MAX_L2_KIB: u32 = 1 << 20;
@@ -152,8 +157,15 @@ pub(super) fn validate(file: &TopologyFile, report: &mut Report) -> Costs {
     let given = &file.costs;
     check_basis(file, report);
     let default = Costs::default();
+    if given.context_switch == Some(Time(0)) {
+        report.at(
+            "costs.context_switch",
+            "a context switch takes no time, so two tasks that wake each other stop the clock",
+            "give at least 1ns",
+        );
+    }
     let time = |given: Option<Time>, default: Ns| given.map_or(default, |time| time.0);
-    Costs {
+    let costs = Costs {
         context_switch: time(given.context_switch, default.context_switch),
         tick: time(given.tick, default.tick),
         wake_select: time(given.wake_select, default.wake_select),
@@ -170,6 +182,42 @@ pub(super) fn validate(file: &TopologyFile, report: &mut Report) -> Costs {
         refill_per_mib: by_distance(given.refill_per_mib, default.refill_per_mib),
         l2_kib: l2_kib(given, default.l2_kib, report),
         smt_speed: smt_speed(given, default.smt_speed, report),
+    };
+    check_lengths(&costs, report);
+    costs
+}
+
+/// No cost is absurdly long.
+fn check_lengths(costs: &Costs, report: &mut Report) {
+    let single = [
+        ("context_switch", costs.context_switch),
+        ("tick", costs.tick),
+        ("wake_select", costs.wake_select),
+        ("wake_scan_per_cpu", costs.wake_scan_per_cpu),
+        ("wake_send", costs.wake_send),
+        ("idle_exit", costs.idle_exit),
+        ("irq", costs.irq),
+        ("balance_pass", costs.balance_pass),
+        ("blocked_update", costs.blocked_update),
+    ];
+    let by_distance = [
+        ("ipi", &costs.ipi),
+        ("balance_per_cpu", &costs.balance_per_cpu),
+        ("detach", &costs.detach),
+        ("refill_per_mib", &costs.refill_per_mib),
+    ]
+    .map(|(name, by)| {
+        let longest = by.same_core.max(by.same_llc).max(by.cross_llc);
+        (name, longest.max(by.cross_node))
+    });
+    for (name, time) in single.into_iter().chain(by_distance) {
+        if time > LONGEST_COST {
+            report.at(
+                &format!("costs.{name}"),
+                format!("`{name}` of {} is no cost of a kernel", format_time(time)),
+                format!("allowed: up to {}", format_time(LONGEST_COST)),
+            );
+        }
     }
 }
 

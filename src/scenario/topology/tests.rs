@@ -190,6 +190,14 @@ fn impossible_shapes_are_refused_with_place_reason_and_remedy() {
             "which `costs` does not give",
         ),
         (
+            "shape: uniform(cores_per_llc: 4), costs: (ipi: (cross_llc: \"11ms\")), basis: {\"ipi\": \"x\"}",
+            "`ipi` of 11ms is no cost of a kernel; allowed: up to 10ms",
+        ),
+        (
+            "shape: uniform(cores_per_llc: 4), costs: (context_switch: \"0ns\"), basis: {\"context_switch\": \"x\"}",
+            "stop the clock; give at least 1ns",
+        ),
+        (
             "shape: uniform(cores_per_llc: 4), costs: (tick: \"-1us\")",
             "negative",
         ),

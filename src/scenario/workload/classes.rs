@@ -113,6 +113,9 @@ impl ClassFile {
                 "add `unit: \"requests\"` or what one `done` stands for",
             );
         }
+        if let Some(unit) = &self.unit {
+            report.plain_text(&format!("{path}.unit"), unit);
+        }
         if self.external {
             super::program::check_external(&self.program, &program_path, report);
         }

@@ -10,7 +10,7 @@ impl GatePolicy {
         // With the bump the true cost is discarded: a domain whose maximum is
         // still 0 stays ungated however often it fails.
         self.bump.map_or(cost, |bump| {
-            Ns::from(bump.num) * state.max_newidle_lb_cost / Ns::from(bump.den.max(1))
+            Ns::from(bump.num).saturating_mul(state.max_newidle_lb_cost) / Ns::from(bump.den.max(1))
         })
     }
 
@@ -35,7 +35,7 @@ impl GatePolicy {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GateState, preset};
+    use super::super::{Bump, GateState, preset};
     use crate::sim::time::{MS, SEC};
 
     #[test]
@@ -57,6 +57,26 @@ mod tests {
             }
             assert_eq!(count, failures, "from {start} ns");
         }
+    }
+
+    #[test]
+    fn the_greatest_factor_ends_at_the_cap() {
+        let mut policy = preset("bump").unwrap();
+        policy.bump = Some(Bump {
+            num: u32::MAX,
+            den: 1,
+            cap_ns: MS,
+        });
+        let mut state = GateState::new(&policy, 0);
+        state.max_newidle_lb_cost = 500_200;
+        for _ in 0..100 {
+            policy.searched(&mut state, 0, 1, false, 1);
+        }
+        assert_eq!(state.max_newidle_lb_cost, MS);
+        // A policy that can book anything after one without a cap.
+        state.max_newidle_lb_cost = u64::MAX / 2;
+        policy.searched(&mut state, 0, 1, false, 1);
+        assert_eq!(state.max_newidle_lb_cost, MS);
     }
 
     #[test]

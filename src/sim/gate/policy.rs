@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sim::time::Ns;
+use crate::sim::time::{Ns, SEC};
+
+/// Longest [`Bump::cap_ns`]: no gate opens at a cost far below it.
+const LONGEST_CAP: Ns = SEC;
 
 /// How the runs are picked among the calls the cost gate lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +246,12 @@ impl GatePolicy {
                 "bump",
                 "a denominator of 0".into(),
                 "den: 1 or more",
+            );
+            check(
+                bump.cap_ns > LONGEST_CAP,
+                "bump",
+                format!("a cap of {} ns", bump.cap_ns),
+                "cap: up to 1s",
             );
         }
         check(

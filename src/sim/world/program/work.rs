@@ -2,9 +2,13 @@
 
 use crate::sim::rng::Stream;
 use crate::sim::task::TaskId;
-use crate::sim::time::Ns;
+use crate::sim::time::{Ns, SEC};
 use crate::sim::workload::{Dist, Growth, Work};
 use crate::sim::world::World;
+
+/// Longest single duration: twice the longest run. The tail of a distribution is
+/// cut here, so that no time overflows when it is scaled or added to.
+const LONGEST: Ns = 7_200 * SEC;
 
 impl World {
     /// Length of one `Run`.
@@ -26,7 +30,7 @@ impl World {
 
 /// One duration of a distribution.
 pub(super) fn draw(stream: &mut Stream, dist: Dist) -> Ns {
-    match dist {
+    let time = match dist {
         Dist::Const(time) => time,
         Dist::Uniform(low, high) => {
             let span = u128::from(high - low) + 1;
@@ -41,7 +45,8 @@ pub(super) fn draw(stream: &mut Stream, dist: Dist) -> Ns {
             let u = (stream.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
             (median as f64 * libm::exp(sigma * normal(u))) as Ns
         }
-    }
+    };
+    time.min(LONGEST)
 }
 
 /// Quantile of the standard normal distribution, by bisection.
@@ -106,6 +111,27 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, [4, 5, 6]);
+    }
+
+    #[test]
+    fn the_longest_tail_can_still_be_scaled_and_added_to() {
+        let mut stream = Stream::new(3, Purpose::Workload, 0);
+        let hour = 3_600 * SEC;
+        for dist in [
+            Dist::Exp(hour),
+            Dist::LogNormal {
+                median: hour,
+                sigma: 4.0,
+            },
+        ] {
+            let draws: Vec<Ns> = (0..2_000).map(|_| draw(&mut stream, dist)).collect();
+            // One draw in seven is longer than exp's mean doubled; some are cut.
+            assert_eq!(draws.iter().max(), Some(&LONGEST), "{dist:?}");
+            assert!(draws.iter().any(|&time| time < hour), "{dist:?}");
+        }
+        // Sleeps are divided by a rate from 1 %, work is shifted to 1024ths.
+        assert!(LONGEST.checked_mul(100).is_some());
+        assert!(LONGEST.leading_zeros() > 20);
     }
 
     #[test]
