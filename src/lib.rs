@@ -32,6 +32,16 @@
 //! Everything below the rim does no I/O, reads no clock, starts no thread and
 //! uses no hash order: the same scenario and seed give the same event stream on
 //! any machine and in any build profile.
+//!
+//! # Where to begin
+//!
+//! - How a newidle call is let through or skipped: [`sim::gate`]; a policy is a
+//!   [`sim::gate::GatePolicy`].
+//! - What a search or a periodic pass does: [`sim::balance`].
+//! - Where a woken task goes: [`sim::placement`].
+//! - How events drive all of this: [`sim::world`].
+//! - How a run is driven from code: [`session`].
+//! - How a key becomes an action and a frame: `tui`.
 
 pub mod export;
 pub mod import;
