@@ -17,7 +17,7 @@ use crate::tui::numbers;
 use crate::tui::scene::{Charts, Series};
 use crate::tui::theme::Role;
 
-use super::{Ui, put, put_right, spark};
+use super::{Ui, cut, put, put_right, spark};
 
 /// Columns of the y axis.
 const GUTTER: u16 = 7;
@@ -124,8 +124,10 @@ fn line(series: &Series, role: Role, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
 
 fn chart(series: &Series, role: Role, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let name = format!("{} ({})", series.long, series.unit);
-    put(buf, area, area.x, area.y, &name, ui.style(Role::Text));
     let value = now(series).map_or("-".to_owned(), numbers::short);
+    let room = usize::from(area.width).saturating_sub(value.len() + 1);
+    let name = cut(&name, room);
+    put(buf, area, area.x, area.y, &name, ui.style(Role::Text));
     put_right(
         buf,
         area,

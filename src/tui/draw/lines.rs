@@ -73,10 +73,7 @@ pub fn banner(waste: &Waste, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
             waste.idle, waste.waiting
         );
         if let Some(lately) = waste.lately {
-            text.push_str(&format!(
-                "; lately {:>5} on average",
-                numbers::short(lately)
-            ));
+            text.push_str(&format!("; lately {:>5} wasted", numbers::short(lately)));
         }
         put(buf, area, area.x + 1, area.y, &text, ui.style(Role::Text));
         return;
