@@ -303,3 +303,31 @@ fn golden_vectors_are_verified_and_a_difference_ends_with_1() {
         "{text}"
     );
 }
+
+#[test]
+fn a_policy_without_statistics_shows_no_ratio_in_the_table() {
+    let table = |policy: &str| {
+        let done = Command::new(env!("CARGO_BIN_EXE_schedlab"))
+            .args([
+                "run",
+                "memcached-xeon",
+                "--until",
+                "1ms",
+                "--policy",
+                policy,
+            ])
+            .output()
+            .unwrap();
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let ratio = |policy: &str| {
+        let text = table(policy);
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("MC "))
+            .collect();
+        rows[1].split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(ratio("plain"), "-");
+    assert_eq!(ratio("ni-random"), "512.0");
+}

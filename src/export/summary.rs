@@ -25,6 +25,9 @@ pub struct Summary {
     pub topology: String,
     /// Policy at the start of the run.
     pub policy: String,
+    /// Whether the policy at the end keeps success statistics.
+    #[serde(skip)]
+    pub keeps_ratio: bool,
     /// Seed of all random streams.
     pub seed: u64,
     /// Simulated time.
@@ -98,7 +101,8 @@ pub struct Domain {
     /// Decisions at this level.
     #[serde(flatten)]
     pub newidle: Newidle,
-    /// Success ratio, mean over CPUs, 1024ths, to a thousandth.
+    /// Success ratio, mean over CPUs, 1024ths, to a thousandth. Where the policy
+    /// keeps no statistics it is the start value, which tables do not show.
     pub ratio_mean: f64,
     /// Remembered cost of a search over CPUs.
     pub max_newidle_lb_cost_ns: Spread,
@@ -137,6 +141,7 @@ impl Summary {
             scenario: scenario.into(),
             topology: setup.topology.id.clone(),
             policy: setup.policy.name.clone(),
+            keeps_ratio: world.policy().stats,
             seed: setup.seed,
             simulated_ns: world.now(),
             wall_ns: None,

@@ -86,7 +86,11 @@ impl Summary {
             "GATE", "ratio, of 1024", "least", "median", "most"
         )?;
         for domain in &self.domains {
-            write_level_row(domain, out)?;
+            let ratio = match self.keeps_ratio {
+                true => format!("{:.1}", domain.ratio_mean),
+                false => "-".into(),
+            };
+            write_level_row(domain, &ratio, out)?;
         }
         Ok(())
     }
@@ -137,13 +141,12 @@ fn write_newidle_row(name: &str, newidle: &Newidle, out: &mut impl Write) -> io:
     )
 }
 
-fn write_level_row(domain: &Domain, out: &mut impl Write) -> io::Result<()> {
+fn write_level_row(domain: &Domain, ratio: &str, out: &mut impl Write) -> io::Result<()> {
     let cost = domain.max_newidle_lb_cost_ns;
     writeln!(
         out,
-        "{:<9} {:>15.1} {:>33} {:>9} {:>9}",
+        "{:<9} {ratio:>15} {:>33} {:>9} {:>9}",
         domain.name,
-        domain.ratio_mean,
         micros(cost.min),
         micros(cost.median),
         micros(cost.max)
