@@ -18,7 +18,7 @@
 //!
 //! | module | what lives there | may import |
 //! |---|---|---|
-//! | [`sim`] | time, random streams, event queue, topology, sched domains, rq, PELT, pick, placement, balance, gates, costs, workload engine, statistics, world | nothing of the crate |
+//! | [`sim`] | time, random streams, event queue, topology, sched domains, rules of kernels and feature flags, rq, PELT, pick, placement, balance, gates, costs, workload engine, statistics, world | nothing of the crate |
 //! | [`scenario`] | RON types of topologies, workloads and scenarios, their validation, embedded defaults; makes the setup of a session | `sim`, `session` |
 //! | [`import`] | text of a sysfs tree or of golden vectors -> topology, checks, and a list of what was lost | `sim`, `scenario` |
 //! | [`export`] | results as table, JSON, CSV, schedstat | `sim`, `session`, `scenario` |
@@ -39,6 +39,7 @@
 //!   [`sim::gate::GatePolicy`].
 //! - What a search or a periodic pass does: [`sim::balance`].
 //! - Where a woken task goes: [`sim::placement`].
+//! - What differs from kernel to kernel, and every feature flag: [`sim::rules`].
 //! - How events drive all of this: [`sim::world`].
 //! - How a run is driven from code: [`session`].
 //! - How a key becomes an action and a frame: `tui`.

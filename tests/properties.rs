@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use schedlab::scenario::{policy, topology, workload};
-use schedlab::session::{Change, NamedPolicy, Session, Setup};
+use schedlab::session::{Change, NamedPolicy, NamedRules, Session, Setup};
 use schedlab::sim::gate::{History, names};
 use schedlab::sim::time::{MS, US};
 use schedlab::sim::workload::Workload;
@@ -102,6 +102,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                 topology,
                 workload,
                 policy,
+                rules: NamedRules::default(),
                 history: history.map(|(windows, calls_per_second, success_permille)| History {
                     windows,
                     calls_per_second,

@@ -11,7 +11,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use schedlab::scenario::{topology, workload};
-use schedlab::session::{Change, NamedPolicy, Setup};
+use schedlab::session::{Change, NamedPolicy, NamedRules, Setup};
 use schedlab::sim::time::{MS, US};
 use schedlab::sim::{CpuId, gate};
 use schedlab::tui::action::Action;
@@ -36,6 +36,7 @@ fn state(machine: &str, size: (u16, u16), glyphs: GlyphSet) -> State {
             name: "ni-random".to_owned(),
             rules: gate::preset("ni-random").expect("is built in"),
         },
+        rules: NamedRules::default(),
         history: None,
         seed: 1,
         timeline: Vec::new(),

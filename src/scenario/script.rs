@@ -28,7 +28,7 @@ use super::policy::{Fields, PolicyFile, named};
 use super::problem::{Problems, Report, from_ron, suggest};
 use super::units::{Time, format_time};
 use super::workload::{count, intensity, share};
-use crate::session::{Change, NamedPolicy, Setup};
+use crate::session::{Change, NamedPolicy, NamedRules, Setup};
 use crate::sim::gate::History;
 use crate::sim::time::SEC;
 use crate::sim::workload::{Affinity, Workload};
@@ -260,6 +260,7 @@ impl File {
                 topology,
                 workload,
                 policy,
+                rules: NamedRules::default(),
                 history: self.history.as_ref().map(|history| history.resolve(report)),
                 seed: overrides.seed.unwrap_or(self.seed),
                 timeline,

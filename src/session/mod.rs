@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use crate::sim::gate::{GatePolicy, History};
+use crate::sim::rules::{DEFAULT_KERNEL, Kernel, Rules};
 use crate::sim::shape::Shape;
 use crate::sim::time::TICK_NS;
 use crate::sim::trace::{TraceEvent, TraceKind};
 use crate::sim::workload::{ClassId, Workload};
-use crate::sim::world::World;
+use crate::sim::world::{Boot, World};
 use crate::sim::{CpuId, Ns, Topology};
 
 /// Everything a run is made of: same setup, same event stream.
@@ -22,6 +23,8 @@ pub struct Setup {
     pub workload: Arc<Workload>,
     /// The newidle gate and the name it goes by.
     pub policy: NamedPolicy,
+    /// All other rules and the kernel they go by.
+    pub rules: NamedRules,
     /// What the machine did before; none = fresh from boot.
     pub history: Option<History>,
     /// Seed of all random streams.
@@ -40,11 +43,49 @@ pub struct NamedPolicy {
     pub rules: GatePolicy,
 }
 
+/// Rules and the kernel they go by, such as `6.12`; a changed rule makes it
+/// `6.12*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRules {
+    /// Name for people and results.
+    pub name: String,
+    /// The rules.
+    pub rules: Rules,
+}
+
+impl NamedRules {
+    /// The rules of a kernel.
+    pub fn of(kernel: &Kernel) -> Self {
+        Self {
+            name: kernel.name.into(),
+            rules: kernel.rules(),
+        }
+    }
+
+    /// These rules changed; the name gets a star if that changes anything.
+    #[must_use]
+    pub fn changed(&self, rules: Rules) -> Self {
+        let star = rules != self.rules && !self.name.ends_with('*');
+        Self {
+            name: format!("{}{}", self.name, if star { "*" } else { "" }),
+            rules,
+        }
+    }
+}
+
+impl Default for NamedRules {
+    fn default() -> Self {
+        Self::of(&DEFAULT_KERNEL)
+    }
+}
+
 /// A change while the machine runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// Another newidle policy, from the next decision on. Statistics stay.
     Policy(NamedPolicy),
+    /// Other rules, from the next decision on.
+    Rules(NamedRules),
     /// Another size or rate of one class; fields that are none stay.
     Mix {
         /// Which class.
@@ -64,6 +105,7 @@ pub struct Session {
     setup: Setup,
     world: World,
     policy_name: String,
+    rules: NamedRules,
     /// Scripted changes already made.
     made: usize,
     /// Changes the user made, and when.
@@ -79,10 +121,16 @@ impl Session {
 
     fn on(shape: Arc<Shape>, setup: Setup) -> Self {
         let workload = Arc::clone(&setup.workload);
-        let rules = setup.policy.rules.clone();
-        let world = World::new(shape, workload, rules, setup.history, setup.seed);
+        let boot = Boot {
+            policy: setup.policy.rules.clone(),
+            rules: setup.rules.rules,
+            history: setup.history,
+            seed: setup.seed,
+        };
+        let world = World::new(shape, workload, boot);
         let mut session = Self {
             policy_name: setup.policy.name.clone(),
+            rules: setup.rules.clone(),
             setup,
             world,
             made: 0,
@@ -110,6 +158,11 @@ impl Session {
     /// Name of the policy in force.
     pub fn policy_name(&self) -> &str {
         &self.policy_name
+    }
+
+    /// The other rules in force and the kernel they go by.
+    pub const fn rules(&self) -> &NamedRules {
+        &self.rules
     }
 
     /// Changes the user made so far, and when.
@@ -221,6 +274,10 @@ impl Session {
             Change::Policy(policy) => {
                 self.policy_name = policy.name;
                 self.world.set_policy(policy.rules);
+            }
+            Change::Rules(rules) => {
+                self.world.set_rules(rules.rules);
+                self.rules = rules;
             }
             Change::Mix {
                 class,

@@ -14,6 +14,7 @@ pub mod idle;
 pub mod pelt;
 pub mod placement;
 pub mod rng;
+pub mod rules;
 pub mod shape;
 pub mod stats;
 pub mod task;

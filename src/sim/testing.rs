@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::cost::Costs;
-use super::gate;
+use super::gate::{self, GatePolicy};
+use super::rules::Rules;
 use super::shape::Shape;
 use super::time::US;
 use super::topology::{CAPACITY_SCALE, Cpu, Node, Topology};
 use super::workload::{Affinity, Class, Dist, Op, Queue, Team, Work, Workload};
-use super::world::World;
+use super::world::{Boot, World};
 
 /// A machine of `llcs` x `cores` x `smt` CPUs; second threads are numbered last.
 pub fn machine(llcs: u32, cores: u32, smt: u32) -> Arc<Shape> {
@@ -87,7 +88,17 @@ pub fn forever(to: usize) -> Op {
 
 pub fn world(shape: &Arc<Shape>, load: &Arc<Workload>, policy: &str) -> World {
     let policy = gate::preset(policy).expect("a shipped policy");
-    World::new(Arc::clone(shape), Arc::clone(load), policy, None, 1)
+    boot(shape, load, policy)
+}
+
+pub fn boot(shape: &Arc<Shape>, load: &Arc<Workload>, policy: GatePolicy) -> World {
+    let boot = Boot {
+        policy,
+        rules: Rules::default(),
+        history: None,
+        seed: 1,
+    };
+    World::new(Arc::clone(shape), Arc::clone(load), boot)
 }
 
 /// Tasks that always run; each `Done` is 100 us of work at full speed.

@@ -384,6 +384,7 @@ impl State {
             name: self.session.policy_name().to_owned(),
             rules: world.policy().clone(),
         };
+        setup.rules = self.session.rules().clone();
         let mut workload = Arc::unwrap_or_clone(setup.workload);
         for (class, now) in workload.classes.iter_mut().zip(world.classes()) {
             class.count = now.count;

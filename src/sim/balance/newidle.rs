@@ -77,7 +77,7 @@ impl World {
             self.note_end(cpu, NewidleEnd::NotOverloaded);
             return false;
         }
-        if self.policy.cost_forbids(&state.gate, avg_idle, 0) {
+        if self.gate.cost_forbids(&state.gate, avg_idle, 0) {
             self.note_due(cpu, 0);
             self.count_cost_gate(cpu, 0, 0);
             return false;
@@ -117,7 +117,7 @@ impl World {
             // At the lowest domain the entry was counted by the first gate.
             self.sds[sd].stats.newidle.entries += u64::from(level > 0);
             if self
-                .policy
+                .gate
                 .cost_forbids(&self.sds[sd].gate, walk.avg_idle, walk.curr_cost)
             {
                 self.count_cost_gate(cpu, level, walk.curr_cost);
@@ -141,7 +141,7 @@ impl World {
         let state = &mut self.sds[sd];
         let call = state.gate.asked;
         let dice = || (draw_at(seed, Purpose::Dice, owner, call) >> 54) as u32;
-        let verdict = self.policy.ask(&mut state.gate, self.now, dice);
+        let verdict = self.gate.ask(&mut state.gate, self.now, dice);
         let rq = &mut self.rqs[cpu.index()];
         state.stats.newidle.calls += 1;
         rq.newidle.calls += 1;
@@ -240,7 +240,7 @@ impl World {
         let sd = self.shape.sd(cpu, level);
         let state = &mut self.sds[sd];
         state.stats.newidle.pulls += u64::from(moved);
-        self.policy
+        self.gate
             .searched(&mut state.gate, self.now, cost, moved > 0, weight);
     }
 

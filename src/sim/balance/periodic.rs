@@ -32,7 +32,7 @@ impl World {
             let sd = self.shape.sd(cpu, level);
             let state = &mut self.sds[sd];
             // Overwritten at each level: only the last one visited counts below.
-            need_decay = self.policy.visited(&mut state.gate, self.now);
+            need_decay = self.gate.visited(&mut state.gate, self.now);
             sum_of_maxima += state.gate.max_newidle_lb_cost;
             if !go_on {
                 if need_decay {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::sim::CpuId;
 use crate::sim::gate::{GatePolicy, PickRule, preset};
 use crate::sim::stats::IdleType;
-use crate::sim::testing::{hogs, machine};
+use crate::sim::testing::{self, hogs, machine};
 use crate::sim::time::{MS, Ns, US};
 use crate::sim::trace::{TraceEvent, TraceKind};
 use crate::sim::workload::{Affinity, Workload};
@@ -18,7 +18,7 @@ fn two_on_cpu_0(after: Ns) -> World {
     let mut load = Workload::clone(&hogs(2));
     load.classes[0].affinity = Affinity::Cpus(vec![0]);
     let rules = preset("never").expect("shipped");
-    let mut world = World::new(shape, Arc::new(load), rules, None, 1);
+    let mut world = testing::boot(&shape, &Arc::new(load), rules);
     world.run_until(20 * MS, u64::MAX);
     world.trace_mut().record(true);
     while !world

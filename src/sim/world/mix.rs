@@ -7,6 +7,7 @@ use super::run::Leave;
 use crate::sim::fair::{Enqueue, Policy, SchedEntity};
 use crate::sim::pelt::{Pelt, UtilEst};
 use crate::sim::rng::{Purpose, Stream};
+use crate::sim::rules::Rules;
 use crate::sim::shape::Shape;
 use crate::sim::task::{Place, Step, Task, TaskId, TaskRef};
 use crate::sim::topology::CpuId;
@@ -113,7 +114,15 @@ impl World {
 
     /// Another newidle policy from the next decision on. Statistics stay.
     pub fn set_policy(&mut self, policy: GatePolicy) {
+        self.gate = self.rules.gate(&policy);
         self.policy = policy;
+    }
+
+    /// Other rules from the next decision on.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+        self.gate = rules.gate(&self.policy);
+        self.fair_params = super::fair_params(&rules, &self.shape);
     }
 
     /// Another size or rate of a class.

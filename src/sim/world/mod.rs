@@ -31,9 +31,10 @@ pub use rq::{CpuState, Hot, Rq, Walk};
 
 use super::domain::GroupId;
 use super::event::{EventKind, EventQueue};
-use super::fair::{FairParams, PickRule, SchedEntity};
+use super::fair::{FairParams, SchedEntity};
 use super::gate::{Chance, GatePolicy, GateState, History};
 use super::rng::{Purpose, Stream};
+use super::rules::Rules;
 use super::shape::Shape;
 use super::stats::{Histogram, Migrations, SdStats};
 use super::task::{Task, TaskId, TaskRef};
@@ -77,7 +78,11 @@ pub struct World {
     pub(super) shape: Arc<Shape>,
     workload: Arc<Workload>,
     seed: u64,
-    pub(super) policy: GatePolicy,
+    /// The newidle policy as chosen.
+    policy: GatePolicy,
+    /// The same as the feature switches leave it.
+    pub(super) gate: GatePolicy,
+    pub(super) rules: Rules,
     pub(super) fair_params: FairParams,
     pub(super) now: Ns,
     queue: EventQueue,
@@ -109,25 +114,34 @@ pub struct World {
 /// domains is anywhere in its interval, not in step on all CPUs.
 const UPTIME_JIFFIES: u64 = 1 << 20;
 
-/// EEVDF of 6.12, except that sleepers leave the queue at once: a delayed task
+/// What a machine boots with.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// The newidle policy.
+    pub policy: GatePolicy,
+    /// All other rules.
+    pub rules: Rules,
+    /// What the gates went through before; none = fresh from boot.
+    pub history: Option<History>,
+    /// Seed of all random streams.
+    pub seed: u64,
+}
+
+/// The fair class, except that sleepers leave the queue at once: a delayed task
 /// counts in `nr_running`, which balancing does not model yet.
-fn fair_params(cpus: u32) -> FairParams {
-    let mut params = FairParams::new(PickRule::Eevdf612, cpus);
+fn fair_params(rules: &Rules, shape: &Shape) -> FairParams {
+    let mut params = rules.fair_params(shape.online.len() as u32);
     params.features.delay_dequeue = false;
     params
 }
 
 /// State of every domain as the run begins.
-fn sd_states(
-    shape: &Shape,
-    policy: &GatePolicy,
-    history: Option<History>,
-    seed: u64,
-) -> Vec<SdState> {
+fn sd_states(shape: &Shape, policy: &GatePolicy, boot: &Boot) -> Vec<SdState> {
+    let seed = boot.seed;
     let mut states = Vec::new();
     for cpu in shape.topology.cpu_ids() {
         for (level, sd) in shape.domains.of(cpu).iter().enumerate() {
-            let gate = match history {
+            let gate = match boot.history {
                 None => GateState::new(policy, 0),
                 Some(history) => {
                     let owner = u64::from(cpu.0) << 8 | level as u64;
@@ -158,13 +172,9 @@ fn sd_states(
 impl World {
     /// A machine with every task of the mix just started; its gates are fresh
     /// from boot, or have a history.
-    pub fn new(
-        shape: Arc<Shape>,
-        workload: Arc<Workload>,
-        policy: GatePolicy,
-        history: Option<History>,
-        seed: u64,
-    ) -> Self {
+    pub fn new(shape: Arc<Shape>, workload: Arc<Workload>, boot: Boot) -> Self {
+        let (rules, seed) = (boot.rules, boot.seed);
+        let gate = rules.gate(&boot.policy);
         let topology = Arc::clone(&shape.topology);
         let nr_cpus = topology.nr_cpus();
         let rqs = topology
@@ -177,11 +187,13 @@ impl World {
             .iter()
             .map(|c| Hot::new(c.online, c.capacity))
             .collect();
-        let sds = sd_states(&shape, &policy, history, seed);
+        let sds = sd_states(&shape, &gate, &boot);
         let sets = mix::affinity_sets(&workload, &shape);
         let mut world = Self {
-            policy,
-            fair_params: fair_params(shape.online.len() as u32),
+            policy: boot.policy,
+            gate,
+            rules,
+            fair_params: fair_params(&rules, &shape),
             now: 0,
             queue: EventQueue::default(),
             events: 0,

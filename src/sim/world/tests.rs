@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::World;
+use super::{Boot, World};
 use crate::sim::gate;
+use crate::sim::rules::Rules;
 use crate::sim::testing::{class, forever, hogs, machine, run, workload, world};
 use crate::sim::time::{MS, Ns, SEC, US};
 use crate::sim::workload::{Affinity, Dist, Growth, Op, Queue, Team, Work, Workload};
@@ -124,7 +125,16 @@ fn two_runs_give_the_same_event_stream_and_another_seed_another() {
     let load = fork_join(12, 20);
     let hash = |seed| {
         let policy = gate::preset("ni-random").expect("shipped");
-        let mut world = World::new(Arc::clone(&shape), Arc::clone(&load), policy, None, seed);
+        let mut world = World::new(
+            Arc::clone(&shape),
+            Arc::clone(&load),
+            Boot {
+                policy,
+                rules: Rules::default(),
+                history: None,
+                seed,
+            },
+        );
         world.run_until(SEC / 10, u64::MAX);
         (world.trace().hash(), world.totals().events)
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{CpuState, World};
 use crate::sim::domain::SchedDomains;
 use crate::sim::gate::GatePolicy;
+use crate::sim::rules::Rules;
 use crate::sim::shape::Shape;
 use crate::sim::stats::{CpuStats, Histogram, Migrations, NewidleStats};
 use crate::sim::task::Step;
@@ -59,9 +60,15 @@ impl World {
         &self.workload
     }
 
-    /// The newidle policy in force.
+    /// The newidle policy chosen; the switches `NI_RANDOM` and `NI_RATE` act on
+    /// it ([`Rules::gate`]).
     pub const fn policy(&self) -> &GatePolicy {
         &self.policy
+    }
+
+    /// The other rules in force.
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// `rd->overloaded`: some runqueue had two tasks when last looked at.
