@@ -22,6 +22,7 @@
 
 mod classes;
 mod flow;
+mod groups;
 mod program;
 #[cfg(test)]
 mod tests;
@@ -79,6 +80,8 @@ struct File {
     queues: Vec<QueueFile>,
     #[serde(default)]
     teams: Vec<TeamFile>,
+    #[serde(default)]
+    groups: Vec<groups::GroupFile>,
     classes: Vec<classes::ClassFile>,
 }
 
@@ -126,10 +129,12 @@ impl File {
         self.check_names(report);
         let queues = self.queues(report);
         let teams = self.teams(report);
+        let groups = self.groups(report);
         let (classes, places) = self.classes(report);
         let workload = Workload {
             id: self.id.clone(),
             title: self.title.clone(),
+            groups,
             classes,
             queues,
             teams,
@@ -145,6 +150,7 @@ impl File {
         let lists = [
             ("queues", names(&self.queues, |queue| &queue.name)),
             ("teams", names(&self.teams, |team| &team.name)),
+            ("groups", names(&self.groups, |group| &group.name)),
             ("classes", names(&self.classes, |class| &class.name)),
         ];
         for (list, names) in lists {

@@ -196,15 +196,17 @@ impl Pelt {
     /// Adds a task's averages to this runqueue's. The task takes over the
     /// runqueue's clock, so that both decay at the same moments and a later
     /// [`Pelt::detach`] takes off what is left of it. Bring both up to date first.
-    pub fn attach(&mut self, task: &mut Pelt, weight: u32) {
+    /// `load` is what the task adds to the load: its `load_avg`, or less if it
+    /// is in a group.
+    pub fn attach(&mut self, task: &mut Pelt, weight: u32, load: u64) {
         task.last = self.last;
         task.period_contrib = self.period_contrib;
         task.sums_from_averages(weight);
         let divider = self.divider();
-        self.load_avg += task.load_avg;
+        self.load_avg += load;
         self.runnable_avg += task.runnable_avg;
         self.util_avg += task.util_avg;
-        self.load_sum += task.load_avg * divider;
+        self.load_sum += load * divider;
         self.runnable_sum += task.runnable_avg * divider;
         self.util_sum += task.util_avg * divider;
     }
@@ -371,7 +373,8 @@ mod tests {
         rq.update(300 * MS, 2_048, 2, true, 1);
         let before = rq;
         let mut task = Pelt::new_task(300 * MS, 1024, 1024, &rq);
-        rq.attach(&mut task, 1024);
+        let load = task.load_avg;
+        rq.attach(&mut task, 1024, load);
         assert_eq!(rq.load_avg, before.load_avg + 1024);
         assert_eq!(rq.util_avg, before.util_avg + task.util_avg);
         assert_eq!(

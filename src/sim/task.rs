@@ -26,6 +26,8 @@ pub enum Place {
     Waking,
     /// Blocked.
     Asleep,
+    /// Blocked, but still on the runqueue of its CPU (`DELAY_DEQUEUE`).
+    Delayed,
     /// A client outside of the machine, between two timers or waiting.
     External,
     /// Slot not in use.
@@ -82,6 +84,8 @@ pub struct Task {
     pub pinned: Option<CpuId>,
     /// Affinity set for the account of idle CPUs beside waiting tasks.
     pub affinity_set: Option<u16>,
+    /// SCHED_FIFO: runs before every fair task.
+    pub fifo: bool,
     /// Its random stream.
     pub stream: Stream,
     /// Program counter.

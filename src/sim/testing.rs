@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::cost::Costs;
+use super::fair::{Cgroup, ROOT};
 use super::gate::{self, GatePolicy};
 use super::rules::Rules;
 use super::shape::Shape;
 use super::time::US;
 use super::topology::{CAPACITY_SCALE, Cpu, Node, Topology};
-use super::workload::{Affinity, Class, Dist, Op, Queue, Team, Work, Workload};
+use super::workload::{Affinity, Class, Dist, Op, Policy, Queue, Team, Work, Workload};
 use super::world::{Boot, World};
 
 /// A machine of `llcs` x `cores` x `smt` CPUs; second threads are numbered last.
@@ -52,6 +53,10 @@ pub fn class(name: &str, count: u32, program: Vec<Op>) -> Class {
         share_permille: 1000,
         intensity_pct: 100,
         nice: 0,
+        policy: Policy::Normal,
+        slice: None,
+        group: ROOT,
+        kthread: false,
         affinity: Affinity::All,
         external: false,
         footprint_kib: 0,
@@ -64,6 +69,7 @@ pub fn workload(classes: Vec<Class>, queues: Vec<Queue>, teams: Vec<Team>) -> Ar
     Arc::new(Workload {
         id: "test".into(),
         title: "test".into(),
+        groups: vec![Cgroup::root()],
         classes,
         queues,
         teams,

@@ -157,8 +157,9 @@ impl<'a> Cpu<'a> {
     }
 
     fn leave(&mut self, id: TaskId, why: Dequeue, name: &str) {
+        let prev = self.rq.curr();
         self.rq.dequeue(&self.p, &mut self.ents, id, self.now, why);
-        self.schedule(name, true);
+        self.pick(name, prev);
     }
 
     fn wake(&mut self, id: TaskId) {
@@ -189,10 +190,12 @@ impl<'a> Cpu<'a> {
     }
 
     fn schedule(&mut self, why: &str, always: bool) {
-        if !always && !self.rq.need_resched() {
-            return;
+        if always || self.rq.need_resched() {
+            self.pick(why, self.rq.curr());
         }
-        let prev = self.rq.curr();
+    }
+
+    fn pick(&mut self, why: &str, prev: Option<TaskId>) {
         let (p, ents, now) = (&self.p, &mut self.ents, self.now);
         let next = self.rq.pick_next(p, ents, now, &mut Vec::new());
         self.rq.switch_to(p, ents, now, next);

@@ -3,12 +3,20 @@
 use serde::Deserialize;
 
 use super::program::{Flattened, Names, Step, flatten};
-use super::{File, MAX_TASKS, names};
+use super::{File, MAX_TASKS, find, names};
 use crate::scenario::problem::Report;
-use crate::sim::workload::{Affinity, Class, Op};
+use crate::scenario::units::{Time, format_time};
+use crate::sim::Ns;
+use crate::sim::fair::{CgroupId, ROOT};
+use crate::sim::time::{MS, US};
+use crate::sim::workload::{Affinity, Class, Op, Policy};
 
 /// Least and greatest rate of a class.
 const INTENSITY: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+/// Slices that `sched_setattr()` takes.
+const SHORTEST_SLICE: Ns = 100 * US;
+/// See [`SHORTEST_SLICE`].
+const LONGEST_SLICE: Ns = 100 * MS;
 /// Kernel CPU numbers end below this.
 const MAX_CPU: u32 = 8192;
 
@@ -25,6 +33,15 @@ pub(super) struct ClassFile {
     #[serde(default)]
     nice: i64,
     #[serde(default)]
+    policy: PolicyFile,
+    /// A slice of its own.
+    slice: Option<Time>,
+    /// Control group.
+    group: Option<String>,
+    /// Kernel threads.
+    #[serde(default)]
+    kthread: bool,
+    #[serde(default)]
     affinity: AffinityFile,
     /// A client elsewhere: costs no CPU of this machine.
     #[serde(default)]
@@ -35,6 +52,20 @@ pub(super) struct ClassFile {
     /// Plural of what one `done` counts.
     unit: Option<String>,
     program: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PolicyFile {
+    /// SCHED_NORMAL.
+    #[default]
+    Normal,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+    /// SCHED_FIFO.
+    Fifo,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -65,6 +96,7 @@ impl File {
             queues: names(&self.queues, |queue| &queue.name),
             teams: names(&self.teams, |team| &team.name),
             classes: names(&self.classes, |class| &class.name),
+            groups: names(&self.groups, |group| &group.name),
         };
         let mut classes = Vec::new();
         let mut places = Vec::new();
@@ -126,6 +158,15 @@ impl ClassFile {
             share_permille: share(report, &format!("{path}.share"), self.share),
             intensity_pct: intensity(report, &format!("{path}.intensity"), self.intensity),
             nice: self.nice(path, report),
+            policy: match self.policy {
+                PolicyFile::Normal => Policy::Normal,
+                PolicyFile::Batch => Policy::Batch,
+                PolicyFile::Idle => Policy::Idle,
+                PolicyFile::Fifo => Policy::Fifo,
+            },
+            slice: self.slice(path, report),
+            group: self.group(path, names, report),
+            kthread: self.kthread,
             affinity: self.affinity(path, report),
             external: self.external,
             footprint_kib: self.footprint_kib,
@@ -147,6 +188,40 @@ impl ClassFile {
                 0
             }
         }
+    }
+
+    /// A slice as `sched_setattr()` takes it.
+    fn slice(&self, path: &str, report: &mut Report) -> Option<Ns> {
+        let slice = self.slice?.0;
+        if !(SHORTEST_SLICE..=LONGEST_SLICE).contains(&slice) {
+            report.at(
+                &format!("{path}.slice"),
+                format!("{} is no slice", format_time(slice)),
+                format!(
+                    "allowed: {} to {}",
+                    format_time(SHORTEST_SLICE),
+                    format_time(LONGEST_SLICE)
+                ),
+            );
+        }
+        Some(slice)
+    }
+
+    /// The control group; a SCHED_FIFO task competes in none.
+    fn group(&self, path: &str, names: &Names, report: &mut Report) -> CgroupId {
+        let Some(name) = &self.group else {
+            return ROOT;
+        };
+        let path = format!("{path}.group");
+        if matches!(self.policy, PolicyFile::Fifo) {
+            report.at(
+                &path,
+                format!("class `{}` is SCHED_FIFO and shares no CPU time", self.name),
+                "remove the group",
+            );
+        }
+        let found = find(report, &path, "group", name, &names.groups);
+        found.map_or(ROOT, |index| index as CgroupId + 1)
     }
 
     fn affinity(&self, path: &str, report: &mut Report) -> Affinity {

@@ -35,7 +35,7 @@ fn loops(class: &Class, places: &[String], report: &mut Report) {
                     "this loop of `{}` can spin for ever without time passing",
                     class.name
                 ),
-                "put run, sleep, wait or await_reply in it",
+                "put run, sleep, wait, await_reply or yield in it",
             );
         }
     }
@@ -45,7 +45,7 @@ fn takes_time(op: &Op) -> bool {
     match op {
         Op::Run(work) => longest(&work.time) > 0,
         Op::Sleep(time) => longest(time) > 0,
-        Op::Wait { .. } | Op::AwaitReply | Op::Exit => true,
+        Op::Wait { .. } | Op::AwaitReply | Op::Yield | Op::Exit => true,
         // A barrier with a single member lets it through at once.
         _ => false,
     }

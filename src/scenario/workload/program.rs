@@ -37,6 +37,8 @@ pub(super) enum Step {
     Barrier(String),
     /// Start a task of a class.
     Fork(String),
+    /// Give the rest of the slice away.
+    Yield,
     /// Count one unit of throughput.
     Done,
     /// Leave the machine.
@@ -84,6 +86,7 @@ pub(super) struct Names<'a> {
     pub(super) queues: Vec<&'a str>,
     pub(super) teams: Vec<&'a str>,
     pub(super) classes: Vec<&'a str>,
+    pub(super) groups: Vec<&'a str>,
 }
 
 /// A program in the engine's form.
@@ -176,6 +179,7 @@ impl Flat<'_, '_> {
                 find(self.report, &path, "class", name, &self.names.classes)
                     .map(|class| Op::Fork { class })
             }
+            Step::Yield => Some(Op::Yield),
             Step::Done => Some(Op::Done),
             Step::Exit => Some(Op::Exit),
             Step::Loop(body) => Some(self.repeated(body, &format!("{path}[0]"), None)),
@@ -311,7 +315,8 @@ pub(super) fn check_external(steps: &[Step], path: &str, report: &mut Report) {
             | Step::WaitAll(_)
             | Step::Reply
             | Step::Barrier(_)
-            | Step::Fork(_) => report.at(
+            | Step::Fork(_)
+            | Step::Yield => report.at(
                 &path,
                 "an external class is a client elsewhere and cannot do this",
                 "use sleep, wake and await_reply, or leave out `external`",

@@ -27,7 +27,7 @@ impl World {
         let mut best: Option<(CpuId, u64, u64)> = None;
         for &cpu in &self.shape.domains.group(group).cpus {
             let hot = &self.hot[cpu.index()];
-            let tasks = self.rqs[cpu.index()].fair.nr_runnable();
+            let tasks = hot.h_nr_runnable;
             if !env.considers(cpu) || tasks == 0 {
                 continue;
             }
@@ -132,7 +132,7 @@ impl World {
         if env.flags.has(SdFlags::SHARE_CPUCAPACITY) {
             return false;
         }
-        self.now - self.ents[id as usize].exec_start < MIGRATION_COST_NS
+        self.now - self.store.task(id).exec_start < MIGRATION_COST_NS
     }
 
     /// Takes the task off the imbalance, unless it is too large for it.

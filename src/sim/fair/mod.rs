@@ -7,7 +7,8 @@
 //! # Life cycle
 //!
 //! The owner keeps a store of [`SchedEntity`], indexed by [`TaskId`], and one
-//! [`FairRq`] per CPU; it passes store and parameters along with each call.
+//! [`FairRq`] per CPU; it passes store and parameters along with each call. With
+//! control groups a CPU has a [`FairTree`] of such queues, with the same calls.
 //!
 //! ```text
 //!            enqueue(Fork)
@@ -45,8 +46,10 @@
 //!
 //! Source: placement-and-pick.md 4.1, 6 and 7.
 
+mod adopt;
 pub mod arith;
 mod cfs;
+mod cgroup;
 mod eevdf;
 mod entity;
 mod mainline;
@@ -54,10 +57,13 @@ mod params;
 mod rq;
 mod state;
 mod timeline;
+mod tree;
 
+pub use cgroup::{Cgroup, CgroupId, ROOT, Store};
 pub use entity::{Policy, SchedEntity, TaskId};
 pub use params::{FairFeatures, FairParams, PickRule};
 pub use state::FairRq;
+pub use tree::FairTree;
 
 /// Why a task enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

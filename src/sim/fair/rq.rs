@@ -46,11 +46,6 @@ impl FairRq {
         self.weight += u64::from(e.weight);
         self.nr_idle += u32::from(e.is_idle());
         self.nr_delayed += u32::from(e.delayed);
-        if self.curr == Some(id) && how == Enqueue::Wakeup {
-            // It slept and no one has run since: it must be switched in anew, or
-            // it would be charged for its sleep.
-            self.curr = None;
-        }
         if self.curr == Some(id) {
             self.curr_queued = true;
         } else {
@@ -72,13 +67,22 @@ impl FairRq {
         self.clear_buddies(id);
         if p.rule == PickRule::Cfs61 {
             self.leave_cfs(ents, id, why);
-            return true;
-        }
-        if why == Dequeue::Sleep && self.delays(p, ents, id) {
+        } else if why == Dequeue::Sleep && self.delays(p, ents, id) {
             return false;
+        } else {
+            self.leave(p, ents, id, why);
         }
-        self.leave(p, ents, id, why);
+        if why != Dequeue::Migrate {
+            self.forget_running(id);
+        }
         true
+    }
+
+    /// The running entity left for good: should it come back before anyone else
+    /// has run, it must be switched in anew, or it would be charged for the time
+    /// between.
+    fn forget_running(&mut self, id: TaskId) {
+        self.curr = self.curr.filter(|&curr| curr != id);
     }
 
     /// A delayed task wakes: it is runnable again where it is.
@@ -134,6 +138,7 @@ impl FairRq {
             }
             self.clear_buddies(id);
             self.leave(p, ents, id, Dequeue::Sleep);
+            self.forget_running(id);
             ents[id as usize].delayed = false;
             gone.push(id);
         };

@@ -3,6 +3,7 @@
 use super::arith::Average;
 use super::timeline::Timeline;
 use super::{FairParams, PickRule, SchedEntity, TaskId};
+use crate::sim::time::Ns;
 
 /// The fair class of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl FairRq {
         self.weight
     }
 
-    /// The entity last switched in. It may have gone to sleep since.
+    /// The entity last switched in, unless it has left since.
     #[inline]
     #[must_use]
     pub fn curr(&self) -> Option<TaskId> {
@@ -115,6 +116,13 @@ impl FairRq {
     #[inline]
     pub(super) fn average_vruntime(&self, ents: &[SchedEntity]) -> i64 {
         self.average(ents).floor().unwrap_or(self.vtime)
+    }
+
+    /// The shortest slice of all queued entities; none if there are none.
+    pub(super) fn shortest_slice(&self, ents: &[SchedEntity]) -> Option<Ns> {
+        let waiting = self.timeline.iter().map(|node| node.slice);
+        let running = self.running().map(|id| ents[id as usize].slice);
+        waiting.chain(running).min()
     }
 
     /// Takes a task off all counts; `ents` still says whether it is delayed.

@@ -5,6 +5,7 @@
 //! of the world.
 
 use super::CpuMask;
+use super::fair::{self, Cgroup, CgroupId};
 use super::time::Ns;
 
 /// Index of a class in [`Workload::classes`].
@@ -21,6 +22,8 @@ pub struct Workload {
     pub id: String,
     /// One line for people.
     pub title: String,
+    /// Control groups, the root first.
+    pub groups: Vec<Cgroup>,
     /// Task classes.
     pub classes: Vec<Class>,
     /// Queues tasks wait on.
@@ -44,6 +47,14 @@ pub struct Class {
     pub intensity_pct: u32,
     /// nice value, -20..=19.
     pub nice: i8,
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// A slice of its own, 0.1 to 100 ms; none = the base slice.
+    pub slice: Option<Ns>,
+    /// Control group of its tasks, index into [`Workload::groups`].
+    pub group: CgroupId,
+    /// Its tasks are kernel threads.
+    pub kthread: bool,
     /// CPUs the tasks may use.
     pub affinity: Affinity,
     /// Not a task of this machine but a client elsewhere: costs no CPU, and what
@@ -55,6 +66,31 @@ pub struct Class {
     pub unit: String,
     /// What each task does.
     pub program: Vec<Op>,
+}
+
+/// Scheduling policy of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_NORMAL`.
+    #[default]
+    Normal,
+    /// `SCHED_BATCH`.
+    Batch,
+    /// `SCHED_IDLE`.
+    Idle,
+    /// `SCHED_FIFO`, all of one priority.
+    Fifo,
+}
+
+impl Policy {
+    /// The policy inside the fair class; a SCHED_FIFO task is none of it.
+    pub const fn fair(self) -> fair::Policy {
+        match self {
+            Self::Normal | Self::Fifo => fair::Policy::Normal,
+            Self::Batch => fair::Policy::Batch,
+            Self::Idle => fair::Policy::Idle,
+        }
+    }
 }
 
 /// CPUs the tasks of a class may use.
@@ -135,6 +171,8 @@ pub enum Op {
         /// Which of the task's loop counters counts them.
         counter: usize,
     },
+    /// Give the rest of the slice away (`sched_yield`).
+    Yield,
     /// Count one unit of throughput.
     Done,
     /// Leave the machine.

@@ -2,6 +2,7 @@
 
 use super::{CpuState, World};
 use crate::sim::task::{Place, Step, TaskId};
+use crate::sim::{CpuId, Ns};
 
 impl World {
     /// Every invariant that does not hold, in words; none if all do.
@@ -14,11 +15,16 @@ impl World {
             let rq = &self.rqs[cpu.index()];
             let hot = &self.hot[cpu.index()];
             let mut complain = |what: &str| found.push(format!("CPU {}: {what}", cpu.0));
-            if rq.cfs_tasks.len() != hot.nr_running as usize {
-                complain("nr_running is not the number of tasks in cfs_tasks");
+            if rq.cfs_tasks.len() + rq.fifo.len() != hot.nr_running as usize {
+                complain("nr_running is not the number of tasks in cfs_tasks and fifo");
             }
-            if rq.fair.nr_queued() != hot.nr_running {
-                complain("nr_running is not the number of entities queued");
+            let counts = self.recount(cpu);
+            if counts != [hot.h_nr_queued, hot.h_nr_runnable, hot.h_nr_idle] {
+                complain("counts of fair tasks are not those of the tasks queued");
+            }
+            let fair = &rq.fair;
+            if counts != [fair.nr_queued(), fair.nr_runnable(), fair.nr_idle()] {
+                complain("counts of the fair class are not those of the tasks queued");
             }
             if rq.state == CpuState::Idle && hot.nr_running > 0 {
                 complain("idle beside a task on its own queue");
@@ -29,10 +35,10 @@ impl World {
             if rq.wake_list.is_empty() == hot.ttwu_pending {
                 complain("ttwu_pending does not tell whether the wake list holds a task");
             }
-            for &id in &rq.cfs_tasks {
+            for &id in rq.cfs_tasks.iter().chain(&rq.fifo) {
                 queued_on[id as usize] += 1;
                 let task = &self.tasks[id as usize];
-                if task.place != Place::Queued || task.cpu != cpu {
+                if !matches!(task.place, Place::Queued | Place::Delayed) || task.cpu != cpu {
                     complain("a queued task believes to be elsewhere");
                 }
                 if task
@@ -46,7 +52,9 @@ impl World {
             let util_est: u64 = rq
                 .cfs_tasks
                 .iter()
-                .map(|&id| self.tasks[id as usize].util_est.ewma)
+                .map(|&id| &self.tasks[id as usize])
+                .filter(|task| task.place == Place::Queued)
+                .map(|task| task.util_est.ewma)
                 .sum();
             if util_est != u64::from(hot.util_est) {
                 complain("util_est is not the sum over queued tasks");
@@ -54,7 +62,51 @@ impl World {
         }
         found.extend(self.check_tasks(&queued_on));
         found.extend(self.check_counters());
+        found.extend(self.check_cpu_time());
         found
+    }
+
+    /// Fair tasks queued on a CPU: all, those not delayed, those that are
+    /// SCHED_IDLE.
+    fn recount(&self, cpu: CpuId) -> [u32; 3] {
+        let tasks = &self.rqs[cpu.index()].cfs_tasks;
+        let count =
+            |wanted: &dyn Fn(TaskId) -> bool| tasks.iter().filter(|&&id| wanted(id)).count() as u32;
+        let runnable = |id: TaskId| self.tasks[id as usize].place == Place::Queued;
+        [
+            tasks.len() as u32,
+            count(&runnable),
+            count(&|id| self.store.counts_as_idle(id)),
+        ]
+    }
+
+    /// Time the CPUs gave to tasks is the time the tasks ran.
+    fn check_cpu_time(&self) -> Option<String> {
+        let given: Ns = self
+            .shape
+            .online
+            .iter()
+            .map(|&cpu| self.cpu_stats(cpu).rq_cpu_time)
+            .sum();
+        let alive = self.tasks.iter().zip(0..);
+        let charged: Ns = alive
+            .filter(|(task, _)| task.place != Place::Dead)
+            .map(|(_, id)| self.store.task(id).sum_exec)
+            .sum();
+        let uncharged: Ns = self
+            .rqs
+            .iter()
+            .filter_map(|rq| Some((rq, rq.running()?)))
+            .map(|(rq, curr)| {
+                let since = match self.tasks[curr as usize].fifo {
+                    true => rq.seg_start,
+                    false => self.store.task(curr).exec_start,
+                };
+                self.now - since
+            })
+            .sum();
+        let taken = charged + uncharged + self.exec_of_dead;
+        (given != taken).then(|| format!("CPUs gave {given} ns to tasks, tasks ran {taken} ns"))
     }
 
     fn check_tasks(&self, queued_on: &[usize]) -> Vec<String> {
@@ -67,7 +119,7 @@ impl World {
                 .count()
         };
         for (id, task) in self.tasks.iter().enumerate() {
-            let expected = usize::from(task.place == Place::Queued);
+            let expected = usize::from(matches!(task.place, Place::Queued | Place::Delayed));
             if queued_on[id] != expected {
                 found.push(format!(
                     "task {id}: on {} runqueues, is {:?}",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::World;
 use super::run::Leave;
-use crate::sim::fair::{Enqueue, Policy, SchedEntity};
+use crate::sim::fair::{Dequeue, Enqueue, FairParams, SchedEntity};
 use crate::sim::pelt::{Pelt, UtilEst};
 use crate::sim::rng::{Purpose, Stream};
 use crate::sim::rules::Rules;
@@ -12,7 +12,7 @@ use crate::sim::shape::Shape;
 use crate::sim::task::{Place, Step, Task, TaskId, TaskRef};
 use crate::sim::topology::CpuId;
 use crate::sim::trace::TraceKind;
-use crate::sim::workload::{Affinity, ClassId, Op, TeamId, Workload};
+use crate::sim::workload::{Affinity, ClassId, Op, Policy, TeamId, Workload};
 use crate::sim::{CpuMask, gate::GatePolicy};
 
 /// What a class is like now.
@@ -120,9 +120,27 @@ impl World {
 
     /// Other rules from the next decision on.
     pub fn set_rules(&mut self, rules: Rules) {
-        self.rules = rules;
+        let before = std::mem::replace(&mut self.rules, rules);
         self.gate = rules.gate(&self.policy);
-        self.fair_params = super::fair_params(&rules, &self.shape);
+        let params = super::fair_params(&rules, &self.shape);
+        if before.pick != rules.pick {
+            self.adopt_pick_rule(&params);
+        }
+        self.fair_params = params;
+    }
+
+    /// Every runqueue goes over to another picking rule.
+    fn adopt_pick_rule(&mut self, to: &FairParams) {
+        for index in 0..self.shape.online.len() {
+            let cpu = self.shape.online[index];
+            self.touch(cpu);
+            let mut gone = Vec::new();
+            let fair = &mut self.rqs[cpu.index()].fair;
+            fair.adopt(&self.fair_params, to, &mut self.store, self.now, &mut gone);
+            for id in gone {
+                self.left_late(cpu, id);
+            }
+        }
     }
 
     /// Another size or rate of a class.
@@ -199,6 +217,7 @@ impl World {
             allowed: (!everywhere).then(|| Arc::new(mask)),
             pinned,
             affinity_set: set,
+            fifo: spec.policy == Policy::Fifo,
             stream: Stream::new(self.seed, Purpose::Workload, owner),
             pc: 0,
             counters: vec![0; counters.max().unwrap_or(0)],
@@ -216,13 +235,15 @@ impl World {
             woken_at: None,
             waiting_since: self.now,
         };
-        let entity = SchedEntity::new(Policy::Normal, spec.nice);
+        let mut entity = SchedEntity::new(spec.policy.fair(), spec.nice);
+        if let Some(slice) = spec.slice {
+            entity = entity.with_slice(slice);
+        }
+        self.store.put(id, entity, spec.group);
         if id as usize == self.tasks.len() {
             self.tasks.push(task);
-            self.ents.push(entity);
         } else {
             self.tasks[id as usize] = task;
-            self.ents[id as usize] = entity;
         }
         let me = self.task_ref(id);
         self.classes[class].tasks.push(me);
@@ -246,14 +267,18 @@ impl World {
         }
         let cpu = self.select_fork_cpu(id);
         self.touch(cpu);
-        let weight = self.ents[id as usize].weight;
-        let capacity = u64::from(self.hot[cpu.index()].capacity);
-        let rq = &mut self.rqs[cpu.index()].pelt;
-        let mut pelt = Pelt::new_task(self.now, weight, capacity, rq);
-        rq.attach(&mut pelt, weight);
-        let task = &mut self.tasks[id as usize];
-        task.pelt = pelt;
-        task.cpu = cpu;
+        let parent = std::mem::replace(&mut self.tasks[id as usize].cpu, cpu);
+        if !self.tasks[id as usize].fifo {
+            let weight = self.store.task(id).weight;
+            let capacity = u64::from(self.hot[cpu.index()].capacity);
+            let rq = &mut self.rqs[cpu.index()].pelt;
+            self.tasks[id as usize].pelt = Pelt::new_task(self.now, weight, capacity, rq);
+            self.attach_load(cpu, id);
+            if parent != cpu && self.rqs[parent.index()].running().is_some() {
+                let fair = &mut self.rqs[parent.index()].fair;
+                fair.fork_from(&self.fair_params, &mut self.store, id, self.now);
+            }
+        }
         self.enqueue(cpu, id, Enqueue::Fork);
         self.emit(TraceKind::Fork, cpu, Some(id), 0);
         self.preempt_for(cpu, id, true);
@@ -265,10 +290,15 @@ impl World {
         let Some(id) = self.alive(task) else { return };
         self.tasks[id as usize].leaving = true;
         let state = &self.tasks[id as usize];
-        let blocked = matches!(state.place, Place::Asleep | Place::External);
+        let delayed = state.place == Place::Delayed;
+        let blocked = delayed || matches!(state.place, Place::Asleep | Place::External);
         let at_barrier = matches!(state.step, Step::AtBarrier(_));
         if blocked && !at_barrier && !self.wakeup_under_way(id) {
+            let cpu = state.cpu;
             self.forget_waiting(id);
+            if delayed {
+                self.dequeue(cpu, id, Dequeue::Exit);
+            }
             self.bury(id);
         }
     }
@@ -285,10 +315,12 @@ impl World {
         self.classes[class].alive -= 1;
         self.free_slots.push(id);
         if was != Place::External {
-            self.touch(cpu);
-            self.touch_task(id);
-            let pelt = self.tasks[id as usize].pelt;
-            self.rqs[cpu.index()].pelt.detach(&pelt);
+            self.exec_of_dead += self.store.task(id).sum_exec;
+            if !self.tasks[id as usize].fifo {
+                self.touch(cpu);
+                self.touch_task(id);
+                self.detach_load(cpu, id);
+            }
             self.emit(TraceKind::Exit, cpu, Some(id), 0);
         }
         self.close_queues(class, index);

@@ -18,6 +18,7 @@
 mod check;
 mod mix;
 mod program;
+mod queue;
 mod rq;
 mod run;
 #[cfg(test)]
@@ -31,7 +32,7 @@ pub use rq::{CpuState, Hot, Rq, Walk};
 
 use super::domain::GroupId;
 use super::event::{EventKind, EventQueue};
-use super::fair::{FairParams, SchedEntity};
+use super::fair::{FairParams, Store};
 use super::gate::{Chance, GatePolicy, GateState, History};
 use super::rng::{Purpose, Stream};
 use super::rules::Rules;
@@ -100,7 +101,7 @@ pub struct World {
     pub(super) nohz: Nohz,
     cost_streams: Vec<Stream>,
     pub(super) tasks: Vec<Task>,
-    pub(super) ents: Vec<SchedEntity>,
+    pub(super) store: Store,
     free_slots: Vec<TaskId>,
     classes: Vec<ClassState>,
     queues: Vec<Vec<TokenQueue>>,
@@ -108,6 +109,10 @@ pub struct World {
     waste: Waste,
     latency: Histogram,
     migrations: Migrations,
+    /// Room for the tasks a pick finds asleep.
+    gone: Vec<TaskId>,
+    /// CPU time of tasks that have left.
+    exec_of_dead: Ns,
 }
 
 /// Ticks before the run. The machine has been up: periodic balance of its
@@ -127,12 +132,8 @@ pub struct Boot {
     pub seed: u64,
 }
 
-/// The fair class, except that sleepers leave the queue at once: a delayed task
-/// counts in `nr_running`, which balancing does not model yet.
 fn fair_params(rules: &Rules, shape: &Shape) -> FairParams {
-    let mut params = rules.fair_params(shape.online.len() as u32);
-    params.features.delay_dequeue = false;
-    params
+    rules.fair_params(shape.online.len() as u32)
 }
 
 /// State of every domain as the run begins.
@@ -177,10 +178,10 @@ impl World {
         let gate = rules.gate(&boot.policy);
         let topology = Arc::clone(&shape.topology);
         let nr_cpus = topology.nr_cpus();
+        let groups = workload.groups.len();
         let rqs = topology
-            .cpus
-            .iter()
-            .map(|c| Rq::new(c.online, c.speed))
+            .cpu_ids()
+            .map(|cpu| Rq::new(cpu, topology.cpu(cpu), groups))
             .collect();
         let hot = topology
             .cpus
@@ -212,7 +213,7 @@ impl World {
                 .map(|cpu| Stream::new(seed, Purpose::Cost, cpu))
                 .collect(),
             tasks: Vec::new(),
-            ents: Vec::new(),
+            store: Store::new(workload.groups.clone(), nr_cpus),
             free_slots: Vec::new(),
             classes: mix::class_states(&workload),
             queues: program::token_queues(&workload),
@@ -220,6 +221,8 @@ impl World {
             waste: Waste::new(nr_cpus, &sets),
             latency: Histogram::default(),
             migrations: Migrations::default(),
+            gone: Vec::new(),
+            exec_of_dead: 0,
             shape,
             workload,
             seed,

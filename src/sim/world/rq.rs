@@ -1,12 +1,14 @@
 //! Per-CPU state.
 
-use crate::sim::fair::FairRq;
+use std::collections::VecDeque;
+
+use crate::sim::fair::FairTree;
 use crate::sim::idle::{INITIAL_AVG_IDLE_NS, MIGRATION_COST_NS};
 use crate::sim::pelt::Pelt;
 use crate::sim::stats::{CpuStats, NewidleStats};
 use crate::sim::task::{TaskId, TaskRef};
 use crate::sim::time::Ns;
-use crate::sim::topology::{CAPACITY_SCALE, CpuId};
+use crate::sim::topology::{CAPACITY_SCALE, Cpu, CpuId};
 use crate::sim::view::{NewidleOutcome, Pull};
 
 /// What a CPU is in the middle of.
@@ -18,7 +20,7 @@ pub enum CpuState {
     Idle,
     /// Searching for work; current is still the task that blocked.
     Newidle,
-    /// Running `fair.curr()`.
+    /// Running a task.
     Running,
 }
 
@@ -51,7 +53,15 @@ pub struct Walk {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rq {
     /// Fair tasks.
-    pub fair: FairRq,
+    pub fair: FairTree,
+    /// SCHED_FIFO tasks, the next one first: they run before every fair task,
+    /// each until it blocks.
+    pub fifo: VecDeque<TaskId>,
+    /// The task switched in last; it may have blocked since.
+    pub curr: Option<TaskId>,
+    /// How much SCHED_FIFO tasks have run lately: capacity that is not there for
+    /// fair tasks.
+    pub fifo_pelt: Pelt,
     /// What the CPU is in the middle of.
     pub state: CpuState,
     /// Load tracking of the queue, blocked tasks included.
@@ -108,10 +118,13 @@ pub struct Rq {
 
 impl Rq {
     /// A CPU at boot.
-    pub fn new(online: bool, speed: u32) -> Self {
+    pub fn new(id: CpuId, cpu: &Cpu, groups: usize) -> Self {
         Self {
-            fair: FairRq::new(),
-            state: if online {
+            fair: FairTree::new(id, groups),
+            fifo: VecDeque::new(),
+            curr: None,
+            fifo_pelt: Pelt::default(),
+            state: if cpu.online {
                 CpuState::Idle
             } else {
                 CpuState::Offline
@@ -122,7 +135,7 @@ impl Rq {
             overhead: 0,
             due: Ns::MAX,
             armed: Ns::MAX,
-            speed: u64::from(speed),
+            speed: u64::from(cpu.speed),
             tick_armed: false,
             need_resched: false,
             in_program: false,
@@ -134,7 +147,7 @@ impl Rq {
             next_balance: 0,
             walk: Walk::default(),
             push_cpu: None,
-            nohz: online,
+            nohz: cpu.online,
             idle_since: 0,
             stats: CpuStats::default(),
             newidle: NewidleStats::default(),
@@ -148,7 +161,7 @@ impl Rq {
 impl Rq {
     /// The task on the CPU; none in idle and newidle.
     pub fn running(&self) -> Option<TaskId> {
-        self.fair.curr().filter(|_| self.state == CpuState::Running)
+        self.curr.filter(|_| self.state == CpuState::Running)
     }
 }
 
@@ -158,6 +171,12 @@ impl Rq {
 pub struct Hot {
     /// Tasks on the runqueue, the running one included.
     pub nr_running: u32,
+    /// `cfs.h_nr_queued`: fair ones, delayed ones included.
+    pub h_nr_queued: u32,
+    /// `cfs.h_nr_runnable`: fair ones without delayed ones.
+    pub h_nr_runnable: u32,
+    /// `cfs.h_nr_idle`: SCHED_IDLE ones.
+    pub h_nr_idle: u32,
     /// A wakeup is on its way here.
     pub ttwu_pending: bool,
     /// From when the idle task is current; `Ns::MAX` = it is not.
@@ -179,6 +198,9 @@ impl Hot {
     pub const fn new(online: bool, capacity: u32) -> Self {
         Self {
             nr_running: 0,
+            h_nr_queued: 0,
+            h_nr_runnable: 0,
+            h_nr_idle: 0,
             ttwu_pending: false,
             idle_from: if online { 0 } else { Ns::MAX },
             load: 0,
@@ -192,6 +214,11 @@ impl Hot {
     /// `idle_cpu()`: the idle task is current, nothing is queued or on its way.
     pub const fn idle(&self, now: Ns) -> bool {
         self.idle_from <= now && self.nr_running == 0 && !self.ttwu_pending
+    }
+
+    /// `sched_idle_cpu()`: there are tasks, and all of them are SCHED_IDLE.
+    pub const fn sched_idle(&self) -> bool {
+        self.nr_running > 0 && self.nr_running == self.h_nr_idle
     }
 
     /// `cpu_util_cfs()`: the larger of measured and estimated, at most 1024.

@@ -1,7 +1,7 @@
 //! Running tasks: who is on the CPU, how far its work is, when that changes.
 
 use super::{CpuState, World};
-use crate::sim::fair::{Dequeue, Enqueue};
+use crate::sim::fair::Dequeue;
 use crate::sim::task::{Place, Step, TaskId};
 use crate::sim::time::{Ns, TICK_NS};
 use crate::sim::topology::{CAPACITY_SCALE, CpuId};
@@ -42,13 +42,17 @@ impl World {
     pub(super) fn progress(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu.index()];
         let Some(curr) = rq.running() else { return };
-        let mut elapsed = self.now - rq.seg_start;
+        let ran = self.now - rq.seg_start;
+        let mut elapsed = ran;
         rq.seg_start = self.now;
-        rq.stats.rq_cpu_time += elapsed;
+        rq.stats.rq_cpu_time += ran;
         let waited = elapsed.min(rq.overhead);
         rq.overhead -= waited;
         elapsed -= waited;
         let task = &mut self.tasks[curr as usize];
+        if task.fifo {
+            self.store.task_mut(curr).sum_exec += ran;
+        }
         let work = match task.step {
             // Spinning is counted in pauses of fixed length, not in work.
             Step::Spin { .. } => elapsed,
@@ -104,19 +108,33 @@ impl World {
     /// Runs the best queued task. With none, and if `may_search`, searches for
     /// one; else goes idle.
     pub(in crate::sim) fn pick_next(&mut self, cpu: CpuId, may_search: bool) {
-        let rq = &mut self.rqs[cpu.index()];
-        let prev = rq.running();
-        let mut gone = Vec::new();
-        let next = rq
-            .fair
-            .pick_next(&self.fair_params, &mut self.ents, self.now, &mut gone);
-        debug_assert!(gone.is_empty(), "delayed dequeue is off");
+        let prev = self.rqs[cpu.index()].running();
+        let next = match self.rqs[cpu.index()].fifo.front() {
+            Some(&first) => Some(first),
+            None => self.pick_fair(cpu),
+        };
         match next {
             Some(next) if prev == Some(next) => self.arm_running(cpu),
             Some(next) => self.switch_to(cpu, next),
             None if may_search => self.newidle(cpu),
             None => self.go_idle(cpu),
         }
+    }
+
+    /// The fair class's choice. Sleepers that have worked off what they owed leave
+    /// the queue on the way.
+    fn pick_fair(&mut self, cpu: CpuId) -> Option<TaskId> {
+        if self.rqs[cpu.index()].fair.nr_runnable() != self.rqs[cpu.index()].fair.nr_queued() {
+            self.touch(cpu);
+        }
+        let mut gone = std::mem::take(&mut self.gone);
+        let fair = &mut self.rqs[cpu.index()].fair;
+        let next = fair.pick_next(&self.fair_params, &mut self.store, self.now, &mut gone);
+        for id in gone.drain(..) {
+            self.left_late(cpu, id);
+        }
+        self.gone = gone;
+        next
     }
 
     fn switch_to(&mut self, cpu: CpuId, next: TaskId) {
@@ -135,9 +153,11 @@ impl World {
         if was == CpuState::Idle {
             self.leave_idle(cpu);
         }
+        let fair_next = Some(next).filter(|_| !self.tasks[next as usize].fifo);
         let rq = &mut self.rqs[cpu.index()];
         rq.fair
-            .switch_to(&self.fair_params, &mut self.ents, self.now, Some(next));
+            .switch_to(&self.fair_params, &mut self.store, self.now, fair_next);
+        rq.curr = Some(next);
         rq.leaving = None;
         rq.state = CpuState::Running;
         // Work still owed (a wakeup sent, an interrupt) delays the next task too.
@@ -146,7 +166,9 @@ impl World {
         rq.stats.switches += 1;
         rq.stats.pcount += 1;
         let first_instruction = self.now + rq.overhead;
-        move_to_head(&mut rq.cfs_tasks, next);
+        if fair_next.is_some() {
+            move_to_head(&mut rq.cfs_tasks, next);
+        }
         if let Some(woken_at) = self.tasks[next as usize].woken_at.take() {
             self.latency.record(first_instruction - woken_at);
         }
@@ -164,7 +186,8 @@ impl World {
         let switch_cost = self.shape.topology.costs.context_switch;
         let rq = &mut self.rqs[cpu.index()];
         rq.fair
-            .switch_to(&self.fair_params, &mut self.ents, self.now, None);
+            .switch_to(&self.fair_params, &mut self.store, self.now, None);
+        rq.curr = None;
         rq.leaving = None;
         rq.state = CpuState::Idle;
         rq.overhead = 0;
@@ -193,130 +216,6 @@ impl World {
         self.end_idle_period(cpu);
     }
 
-    /// Puts a task on a runqueue.
-    pub(in crate::sim) fn enqueue(&mut self, cpu: CpuId, id: TaskId, how: Enqueue) {
-        self.touch(cpu);
-        self.touch_task(id);
-        self.move_load(cpu, id);
-        let task = &mut self.tasks[id as usize];
-        task.cpu = cpu;
-        task.place = Place::Queued;
-        let util_est = task.util_est.ewma as u32;
-        let rq = &mut self.rqs[cpu.index()];
-        rq.fair
-            .enqueue(&self.fair_params, &mut self.ents, id, self.now, how);
-        rq.cfs_tasks.push(id);
-        let hot = &mut self.hot[cpu.index()];
-        hot.nr_running += 1;
-        hot.util_est += util_est;
-        if hot.nr_running == 2 {
-            self.overloaded = true;
-        }
-        self.begin_waiting(id);
-    }
-
-    /// Takes a task off its runqueue. If it waited (was not running), that ends.
-    pub(in crate::sim) fn dequeue(&mut self, cpu: CpuId, id: TaskId, why: Dequeue) {
-        self.touch(cpu);
-        self.touch_task(id);
-        let running = self.rqs[cpu.index()].running() == Some(id);
-        if !running {
-            self.stop_waiting(cpu, id);
-        }
-        let rq = &mut self.rqs[cpu.index()];
-        rq.fair
-            .dequeue(&self.fair_params, &mut self.ents, id, self.now, why);
-        rq.cfs_tasks.retain(|&other| other != id);
-        let hot = &mut self.hot[cpu.index()];
-        hot.nr_running -= 1;
-        hot.util_est -= self.tasks[id as usize].util_est.ewma as u32;
-        let task = &mut self.tasks[id as usize];
-        match why {
-            Dequeue::Sleep => {
-                task.place = Place::Asleep;
-                let capacity = u64::from(self.hot[cpu.index()].capacity);
-                task.util_est.update(&mut task.pelt, capacity);
-            }
-            Dequeue::Exit | Dequeue::Migrate => task.place = Place::Waking,
-        }
-    }
-
-    fn begin_waiting(&mut self, id: TaskId) {
-        let task = &mut self.tasks[id as usize];
-        task.waiting_since = self.now;
-        if let Some(set) = task.affinity_set {
-            self.waste.waits(set, self.now);
-        }
-    }
-
-    fn stop_waiting(&mut self, cpu: CpuId, id: TaskId) {
-        let task = &self.tasks[id as usize];
-        self.rqs[cpu.index()].stats.run_delay += self.now - task.waiting_since;
-        if let Some(set) = task.affinity_set {
-            self.waste.served(set, self.now);
-        }
-    }
-
-    /// Brings the load tracking of a runqueue up to now.
-    pub(in crate::sim) fn touch(&mut self, cpu: CpuId) {
-        let rq = &mut self.rqs[cpu.index()];
-        let (load, runnable) = (rq.fair.weight_sum(), rq.fair.nr_runnable());
-        let running = rq.running().is_some();
-        if rq
-            .pelt
-            .update(self.now, load, u64::from(runnable), running, 1)
-        {
-            self.publish_load(cpu);
-        }
-    }
-
-    /// Shows a runqueue's load averages to others.
-    fn publish_load(&mut self, cpu: CpuId) {
-        let rq = &self.rqs[cpu.index()];
-        let hot = &mut self.hot[cpu.index()];
-        hot.load = rq.pelt.load_avg;
-        hot.util = rq.pelt.util_avg as u32;
-        hot.runnable = rq.pelt.runnable_avg as u32;
-    }
-
-    /// Brings the load tracking of a task up to now.
-    pub(super) fn touch_task(&mut self, id: TaskId) {
-        let task = &mut self.tasks[id as usize];
-        let queued = task.place == Place::Queued;
-        let running = self.rqs[task.cpu.index()].running() == Some(id);
-        let weight = u64::from(self.ents[id as usize].weight);
-        task.pelt.update(
-            self.now,
-            u64::from(queued),
-            u64::from(queued),
-            running,
-            weight,
-        );
-    }
-
-    /// Moves a task's load from the CPU it last used to `cpu`.
-    fn move_load(&mut self, cpu: CpuId, id: TaskId) {
-        let from = self.tasks[id as usize].cpu;
-        if from == cpu {
-            return;
-        }
-        self.touch(from);
-        let weight = self.ents[id as usize].weight;
-        self.rqs[from.index()]
-            .pelt
-            .detach(&self.tasks[id as usize].pelt);
-        self.rqs[cpu.index()]
-            .pelt
-            .attach(&mut self.tasks[id as usize].pelt, weight);
-        self.publish_load(from);
-        self.publish_load(cpu);
-        let distance = self.shape.distance(from, cpu);
-        self.migrations.count(distance);
-        let footprint = self.classes[self.tasks[id as usize].class].footprint_kib;
-        let costs = &self.shape.topology.costs;
-        self.tasks[id as usize].refill += costs.refill(distance, footprint);
-    }
-
     /// The timer tick.
     pub(super) fn tick(&mut self, cpu: CpuId) {
         self.rqs[cpu.index()].tick_armed = false;
@@ -341,7 +240,7 @@ impl World {
             self.touch_task(curr);
         }
         let rq = &mut self.rqs[cpu.index()];
-        rq.fair.tick(&self.fair_params, &mut self.ents, self.now);
+        rq.fair.tick(&self.fair_params, &mut self.store, self.now);
         self.periodic_balance(cpu);
         self.nohz_kick(cpu);
         if self.rqs[cpu.index()].fair.need_resched() {
@@ -369,8 +268,10 @@ impl World {
         self.touch(cpu);
         if let Some(curr) = self.rqs[cpu.index()].running() {
             self.touch_task(curr);
-            let fair = &mut self.rqs[cpu.index()].fair;
-            fair.switch_to(&self.fair_params, &mut self.ents, self.now, None);
+            let rq = &mut self.rqs[cpu.index()];
+            let fair = &mut rq.fair;
+            fair.switch_to(&self.fair_params, &mut self.store, self.now, None);
+            rq.curr = None;
             self.begin_waiting(curr);
         }
     }

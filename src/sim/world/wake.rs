@@ -20,11 +20,17 @@ impl World {
     pub(super) fn commit_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
         let Some(id) = self.alive(wakee) else { return };
         let task = &mut self.tasks[id as usize];
-        if task.place != Place::Asleep {
+        if !matches!(task.place, Place::Asleep | Place::Delayed) {
+            return;
+        }
+        task.woken_at = Some(self.now);
+        if task.place == Place::Delayed {
+            let cpu = task.cpu;
+            self.count_wakeup(cpu, waker);
+            self.wake_delayed(id);
             return;
         }
         task.place = Place::Waking;
-        task.woken_at = Some(self.now);
         // Still being switched out of its CPU: it can only be queued there.
         let old = task.cpu;
         let target = if self.rqs[old.index()].leaving == Some(wakee) {
@@ -77,6 +83,10 @@ impl World {
     /// Enqueues a woken task and lets it preempt.
     pub(super) fn activate(&mut self, cpu: CpuId, id: TaskId) {
         let from = self.tasks[id as usize].cpu;
+        if from != cpu {
+            let fair = &self.rqs[from.index()].fair;
+            fair.forget_sleeper(&self.fair_params, &mut self.store, id);
+        }
         self.enqueue(cpu, id, Enqueue::Wakeup);
         self.emit(TraceKind::Wakeup, cpu, Some(id), u64::from(from.0));
         self.preempt_for(cpu, id, false);
@@ -90,19 +100,34 @@ impl World {
                 self.pick_next(cpu, false);
             }
             CpuState::Running => {
-                let fair = &mut self.rqs[cpu.index()].fair;
-                let (params, ents) = (&self.fair_params, &mut self.ents);
                 let flags = WakeFlags {
                     fork,
                     ..WakeFlags::default()
                 };
-                if fair.check_preempt_wakeup(params, ents, id, self.now, flags) {
+                if self.is_to_preempt(cpu, id, flags) {
                     self.reschedule(cpu);
                 }
             }
             // The search looks at the queue when it ends.
             CpuState::Newidle | CpuState::Offline => {}
         }
+    }
+
+    /// Whether a task that arrived on a busy CPU takes it from the running one.
+    fn is_to_preempt(&mut self, cpu: CpuId, id: TaskId, flags: WakeFlags) -> bool {
+        let rq = &mut self.rqs[cpu.index()];
+        let fifo_runs = rq
+            .running()
+            .is_some_and(|curr| self.tasks[curr as usize].fifo);
+        if fifo_runs {
+            return false;
+        }
+        if self.tasks[id as usize].fifo {
+            return true;
+        }
+        let (params, store) = (&self.fair_params, &mut self.store);
+        rq.fair
+            .check_preempt_wakeup(params, store, id, self.now, flags)
     }
 
     /// A sleeper's timer fires on the CPU it last used.

@@ -181,8 +181,25 @@ impl World {
                 self.count_unit(id);
                 Flow::Next
             }
+            Op::Yield => {
+                self.tasks[id as usize].pc += 1;
+                self.yields(cpu);
+                Flow::Busy
+            }
             Op::Exit => Flow::Exit,
         }
+    }
+
+    /// `sched_yield()` of the running task.
+    fn yields(&mut self, cpu: CpuId) {
+        let entering = self.shape.topology.costs.context_switch.max(1);
+        let rq = &mut self.rqs[cpu.index()];
+        rq.stats.yld_count += 1;
+        // The call takes time even if nobody else wants the CPU.
+        rq.overhead += entering;
+        rq.need_resched = true;
+        rq.fair
+            .yield_curr(&self.fair_params, &mut self.store, self.now);
     }
 
     pub(super) fn begin_sleep(&mut self, id: TaskId, dist: Dist) {
@@ -260,9 +277,12 @@ impl World {
                     return;
                 }
                 // Validation refuses these for clients elsewhere.
-                Op::Run(_) | Op::Wait { .. } | Op::Reply | Op::Barrier { .. } | Op::Fork { .. } => {
-                    self.tasks[id as usize].pc += 1
-                }
+                Op::Run(_)
+                | Op::Wait { .. }
+                | Op::Reply
+                | Op::Barrier { .. }
+                | Op::Fork { .. }
+                | Op::Yield => self.tasks[id as usize].pc += 1,
             }
         }
         let me = self.task_ref(id);
