@@ -8,6 +8,7 @@ pub mod cost;
 pub mod cpumask;
 pub mod domain;
 pub mod event;
+pub mod ext;
 pub mod fair;
 pub mod gate;
 pub mod idle;

@@ -17,6 +17,17 @@ pub struct TaskRef {
     pub generation: u32,
 }
 
+/// Which scheduler runs a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedClass {
+    /// SCHED_FIFO: before every other task.
+    Fifo,
+    /// The fair class: SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE.
+    Fair,
+    /// The scheduler that stands in for the fair class ([`super::ext`]).
+    Ext,
+}
+
 /// Where a task is. Every task is in exactly one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -65,6 +76,21 @@ pub enum Step {
     AtBarrier(TeamId),
 }
 
+impl Task {
+    /// Whether the fair class runs it.
+    #[inline]
+    pub const fn is_fair(&self) -> bool {
+        matches!(self.sched, SchedClass::Fair)
+    }
+
+    /// Whether it may use `cpu`.
+    pub fn may_use(&self, cpu: CpuId) -> bool {
+        self.allowed
+            .as_deref()
+            .is_none_or(|mask| mask.contains(cpu))
+    }
+}
+
 /// A task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
@@ -84,8 +110,8 @@ pub struct Task {
     pub pinned: Option<CpuId>,
     /// Affinity set for the account of idle CPUs beside waiting tasks.
     pub affinity_set: Option<u16>,
-    /// SCHED_FIFO: runs before every fair task.
-    pub fifo: bool,
+    /// Which scheduler runs it.
+    pub sched: SchedClass,
     /// Its random stream.
     pub stream: Stream,
     /// Program counter.

@@ -74,6 +74,7 @@ impl FairRq {
         }
         if why != Dequeue::Migrate {
             self.forget_running(id);
+            ents[id as usize].delayed = false;
         }
         true
     }

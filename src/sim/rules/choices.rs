@@ -24,9 +24,13 @@ pub enum WakeupRule {
     /// 0280, "prefer the previous cpu for wakeup"). Source:
     /// placement-and-pick.md 5.2.
     PreferIdleCore,
-    /// Like scx_cosmos: idle CPUs are claimed, tasks run in turns from a queue
-    /// per CPU, nothing is balanced. Source: placement-and-pick.md 5.4.
+    /// Like scx_cosmos: idle CPUs are claimed, what finds none waits by deadline in
+    /// a queue of the node, nothing is balanced. Stands in for the picking rule
+    /// too. Source: placement-and-pick.md 5.4.
     Cosmos,
+    /// The same with the published options `-m 0-5 -s 800 -l 8000 -f -c 1 -p 0`:
+    /// what finds no idle CPU waits in the queue of its own one, in turns.
+    CosmosRoundRobin,
 }
 
 /// Which of the idle CPUs of the idlest group a forked task gets.
@@ -116,7 +120,7 @@ pub fn choice_of<T>(table: &'static [Choice<T>], name: &str) -> Option<&'static 
 }
 
 /// Wakeup placements.
-pub const WAKEUP: [Choice<WakeupRule>; 6] = [
+pub const WAKEUP: [Choice<WakeupRule>; 7] = [
     choice(
         WakeupRule::Stock612,
         "stock-6.12",
@@ -150,8 +154,14 @@ pub const WAKEUP: [Choice<WakeupRule>; 6] = [
     choice(
         WakeupRule::Cosmos,
         "cosmos",
+        &[],
+        "like scx_cosmos: idle CPUs are claimed, deadlines, no balancing",
+    ),
+    choice(
+        WakeupRule::CosmosRoundRobin,
+        "cosmos-rr",
         &["scx-cosmos"],
-        "like scx_cosmos: claimed idle CPUs, turns, no balancing",
+        "the same with -m 0-5 -s 800 -l 8000 -c 1: turns on each CPU",
     ),
 ];
 

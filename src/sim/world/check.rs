@@ -15,8 +15,8 @@ impl World {
             let rq = &self.rqs[cpu.index()];
             let hot = &self.hot[cpu.index()];
             let mut complain = |what: &str| found.push(format!("CPU {}: {what}", cpu.0));
-            if rq.cfs_tasks.len() + rq.fifo.len() != hot.nr_running as usize {
-                complain("nr_running is not the number of tasks in cfs_tasks and fifo");
+            if rq.cfs_tasks.len() + rq.fifo.len() + rq.ext_tasks.len() != hot.nr_running as usize {
+                complain("nr_running is not the number of tasks in cfs_tasks, fifo and ext_tasks");
             }
             let counts = self.recount(cpu);
             if counts != [hot.h_nr_queued, hot.h_nr_runnable, hot.h_nr_idle] {
@@ -35,7 +35,7 @@ impl World {
             if rq.wake_list.is_empty() == hot.ttwu_pending {
                 complain("ttwu_pending does not tell whether the wake list holds a task");
             }
-            for &id in rq.cfs_tasks.iter().chain(&rq.fifo) {
+            for &id in rq.cfs_tasks.iter().chain(&rq.fifo).chain(&rq.ext_tasks) {
                 queued_on[id as usize] += 1;
                 let task = &self.tasks[id as usize];
                 if !matches!(task.place, Place::Queued | Place::Delayed) || task.cpu != cpu {
@@ -61,6 +61,7 @@ impl World {
             }
         }
         found.extend(self.check_tasks(&queued_on));
+        found.extend(self.check_ext());
         found.extend(self.check_counters());
         found.extend(self.check_cpu_time());
         found
@@ -98,15 +99,42 @@ impl World {
             .iter()
             .filter_map(|rq| Some((rq, rq.running()?)))
             .map(|(rq, curr)| {
-                let since = match self.tasks[curr as usize].fifo {
-                    true => rq.seg_start,
-                    false => self.store.task(curr).exec_start,
+                let since = match self.tasks[curr as usize].is_fair() {
+                    true => self.store.task(curr).exec_start,
+                    false => rq.seg_start,
                 };
                 self.now - since
             })
             .sum();
         let taken = charged + uncharged + self.exec_of_dead;
         (given != taken).then(|| format!("CPUs gave {given} ns to tasks, tasks ran {taken} ns"))
+    }
+
+    /// Every task of the fair class's stand-in runs or is on exactly one queue, and
+    /// its idle CPUs are idle.
+    fn check_ext(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let Some(ext) = &self.ext else { return found };
+        let shared: Vec<TaskId> = ext.shared().collect();
+        for (rq, cpu) in self.rqs.iter().zip(0..) {
+            for &id in &rq.ext_tasks {
+                let count = |list: &mut dyn Iterator<Item = TaskId>| {
+                    list.filter(|&other| other == id).count()
+                };
+                let places = usize::from(rq.running() == Some(id))
+                    + count(&mut rq.local.iter().copied())
+                    + count(&mut shared.iter().copied());
+                if places != 1 {
+                    found.push(format!("CPU {cpu}: task {id} is in {places} places"));
+                }
+            }
+        }
+        for cpu in ext.idle.iter() {
+            if self.rqs[cpu.index()].state != CpuState::Idle {
+                found.push(format!("CPU {}: to be claimed, but not idle", cpu.0));
+            }
+        }
+        found
     }
 
     fn check_tasks(&self, queued_on: &[usize]) -> Vec<String> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::World;
 use super::run::Leave;
+use crate::sim::ext::{ExtTask, Options};
 use crate::sim::fair::{Dequeue, Enqueue, FairParams, SchedEntity};
 use crate::sim::pelt::{Pelt, UtilEst};
 use crate::sim::rng::{Purpose, Stream};
 use crate::sim::rules::Rules;
 use crate::sim::shape::Shape;
-use crate::sim::task::{Place, Step, Task, TaskId, TaskRef};
+use crate::sim::task::{Place, SchedClass, Step, Task, TaskId, TaskRef};
 use crate::sim::topology::CpuId;
 use crate::sim::trace::TraceKind;
 use crate::sim::workload::{Affinity, ClassId, Op, Policy, TeamId, Workload};
@@ -127,6 +128,9 @@ impl World {
             self.adopt_pick_rule(&params);
         }
         self.fair_params = params;
+        if Options::of(before.wakeup) != Options::of(rules.wakeup) {
+            self.change_ext(rules.wakeup);
+        }
     }
 
     /// Every runqueue goes over to another picking rule.
@@ -217,7 +221,11 @@ impl World {
             allowed: (!everywhere).then(|| Arc::new(mask)),
             pinned,
             affinity_set: set,
-            fifo: spec.policy == Policy::Fifo,
+            sched: match spec.policy {
+                Policy::Fifo => SchedClass::Fifo,
+                _ if self.ext.is_some() => SchedClass::Ext,
+                _ => SchedClass::Fair,
+            },
             stream: Stream::new(self.seed, Purpose::Workload, owner),
             pc: 0,
             counters: vec![0; counters.max().unwrap_or(0)],
@@ -245,6 +253,9 @@ impl World {
         } else {
             self.tasks[id as usize] = task;
         }
+        if let Some(ext) = &mut self.ext {
+            *ext.task(id) = ExtTask::default();
+        }
         let me = self.task_ref(id);
         self.classes[class].tasks.push(me);
         self.classes[class].alive += 1;
@@ -265,10 +276,13 @@ impl World {
             self.advance_external(id);
             return;
         }
-        let cpu = self.select_fork_cpu(id);
+        let cpu = match self.tasks[id as usize].sched {
+            SchedClass::Ext => self.ext_select(id, None).cpu,
+            _ => self.select_fork_cpu(id),
+        };
         self.touch(cpu);
         let parent = std::mem::replace(&mut self.tasks[id as usize].cpu, cpu);
-        if !self.tasks[id as usize].fifo {
+        if self.tasks[id as usize].is_fair() {
             let weight = self.store.task(id).weight;
             let capacity = u64::from(self.hot[cpu.index()].capacity);
             let rq = &mut self.rqs[cpu.index()].pelt;
@@ -316,7 +330,7 @@ impl World {
         self.free_slots.push(id);
         if was != Place::External {
             self.exec_of_dead += self.store.task(id).sum_exec;
-            if !self.tasks[id as usize].fifo {
+            if self.tasks[id as usize].is_fair() {
                 self.touch(cpu);
                 self.touch_task(id);
                 self.detach_load(cpu, id);

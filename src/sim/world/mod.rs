@@ -16,6 +16,7 @@
 //! balancing in [`super::balance`].
 
 mod check;
+mod ext;
 mod mix;
 mod program;
 mod queue;
@@ -32,6 +33,7 @@ pub use rq::{CpuState, Hot, Rq, Walk};
 
 use super::domain::GroupId;
 use super::event::{EventKind, EventQueue};
+use super::ext::Ext;
 use super::fair::{FairParams, Store};
 use super::gate::{Chance, GatePolicy, GateState, History};
 use super::rng::{Purpose, Stream};
@@ -102,6 +104,8 @@ pub struct World {
     cost_streams: Vec<Stream>,
     pub(super) tasks: Vec<Task>,
     pub(super) store: Store,
+    /// The scheduler that stands in for the fair class, if one does.
+    ext: Option<Ext>,
     free_slots: Vec<TaskId>,
     classes: Vec<ClassState>,
     queues: Vec<Vec<TokenQueue>>,
@@ -214,6 +218,7 @@ impl World {
                 .collect(),
             tasks: Vec::new(),
             store: Store::new(workload.groups.clone(), nr_cpus),
+            ext: ext::new_ext(rules.wakeup, &shape),
             free_slots: Vec::new(),
             classes: mix::class_states(&workload),
             queues: program::token_queues(&workload),
@@ -229,6 +234,7 @@ impl World {
         };
         for cpu in world.shape.online.clone() {
             world.waste.goes_idle(cpu, 0);
+            world.ext_unclaim(cpu);
         }
         world.populate();
         world

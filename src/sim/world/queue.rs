@@ -13,7 +13,7 @@
 use super::World;
 use crate::sim::fair::{Dequeue, Enqueue};
 use crate::sim::pelt::Pelt;
-use crate::sim::task::{Place, TaskId};
+use crate::sim::task::{Place, SchedClass, TaskId};
 use crate::sim::topology::CpuId;
 use crate::sim::trace::TraceKind;
 
@@ -26,13 +26,19 @@ impl World {
         let task = &mut self.tasks[id as usize];
         task.cpu = cpu;
         let delayed = task.place == Place::Delayed;
-        if task.fifo {
-            self.rqs[cpu.index()].fifo.push_back(id);
-        } else {
-            let rq = &mut self.rqs[cpu.index()];
-            rq.fair
-                .enqueue(&self.fair_params, &mut self.store, id, self.now, how);
-            rq.cfs_tasks.push(id);
+        let sched = task.sched;
+        let rq = &mut self.rqs[cpu.index()];
+        match sched {
+            SchedClass::Fifo => rq.fifo.push_back(id),
+            SchedClass::Fair => {
+                rq.fair
+                    .enqueue(&self.fair_params, &mut self.store, id, self.now, how);
+                rq.cfs_tasks.push(id);
+            }
+            SchedClass::Ext => {
+                rq.ext_tasks.push(id);
+                self.ext_place(cpu, id);
+            }
         }
         self.count_queued(cpu, 1);
         if !delayed {
@@ -62,7 +68,7 @@ impl World {
     fn becomes_runnable(&mut self, cpu: CpuId, id: TaskId) {
         let task = &mut self.tasks[id as usize];
         task.place = Place::Queued;
-        if !task.fifo {
+        if task.is_fair() {
             self.hot[cpu.index()].util_est += task.util_est.ewma as u32;
         }
         self.begin_waiting(id);
@@ -71,7 +77,7 @@ impl World {
     fn goes_to_sleep(&mut self, cpu: CpuId, id: TaskId, place: Place) {
         let task = &mut self.tasks[id as usize];
         task.place = place;
-        if !task.fifo {
+        if task.is_fair() {
             let hot = &mut self.hot[cpu.index()];
             hot.util_est -= task.util_est.ewma as u32;
             task.util_est
@@ -111,12 +117,14 @@ impl World {
         }
         let rq = &mut self.rqs[cpu.index()];
         let mut left = true;
-        if self.tasks[id as usize].fifo {
-            rq.fifo.retain(|&other| other != id);
-        } else {
-            left = rq
-                .fair
-                .dequeue(&self.fair_params, &mut self.store, id, self.now, why);
+        match self.tasks[id as usize].sched {
+            SchedClass::Fifo => rq.fifo.retain(|&other| other != id),
+            SchedClass::Fair => {
+                left = rq
+                    .fair
+                    .dequeue(&self.fair_params, &mut self.store, id, self.now, why);
+            }
+            SchedClass::Ext => self.ext_remove(cpu, id),
         }
         if !left {
             self.publish_counts(cpu);
@@ -138,7 +146,7 @@ impl World {
     fn goes_on_the_way(&mut self, cpu: CpuId, id: TaskId) {
         let task = &mut self.tasks[id as usize];
         task.place = Place::Waking;
-        if !task.fifo {
+        if task.is_fair() {
             self.hot[cpu.index()].util_est -= task.util_est.ewma as u32;
         }
     }
@@ -164,7 +172,7 @@ impl World {
         let rq = &mut self.rqs[cpu.index()];
         let (load, runnable) = (rq.fair.weight_sum(), rq.fair.nr_runnable());
         let fifo = !rq.fifo.is_empty();
-        let running = rq.running().is_some() && !fifo;
+        let running = rq.running().is_some() && !fifo && self.ext.is_none();
         if fifo || rq.fifo_pelt.util_avg > 0 {
             self.touch_fifo(cpu);
         }
@@ -219,7 +227,7 @@ impl World {
         if from == cpu {
             return;
         }
-        if !self.tasks[id as usize].fifo {
+        if self.tasks[id as usize].is_fair() {
             self.touch(from);
             self.detach_load(from, id);
             self.attach_load(cpu, id);

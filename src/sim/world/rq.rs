@@ -57,6 +57,11 @@ pub struct Rq {
     /// SCHED_FIFO tasks, the next one first: they run before every fair task,
     /// each until it blocks.
     pub fifo: VecDeque<TaskId>,
+    /// Tasks of the scheduler that stands in for the fair class, the running one
+    /// included.
+    pub ext_tasks: Vec<TaskId>,
+    /// Those of them that wait for this CPU alone, the next one first.
+    pub local: VecDeque<TaskId>,
     /// The task switched in last; it may have blocked since.
     pub curr: Option<TaskId>,
     /// How much SCHED_FIFO tasks have run lately: capacity that is not there for
@@ -122,6 +127,8 @@ impl Rq {
         Self {
             fair: FairTree::new(id, groups),
             fifo: VecDeque::new(),
+            ext_tasks: Vec::new(),
+            local: VecDeque::new(),
             curr: None,
             fifo_pelt: Pelt::default(),
             state: if cpu.online {

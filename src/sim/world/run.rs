@@ -2,7 +2,7 @@
 
 use super::{CpuState, World};
 use crate::sim::fair::Dequeue;
-use crate::sim::task::{Place, Step, TaskId};
+use crate::sim::task::{Place, SchedClass, Step, TaskId};
 use crate::sim::time::{Ns, TICK_NS};
 use crate::sim::topology::{CAPACITY_SCALE, CpuId};
 use crate::sim::trace::TraceKind;
@@ -50,8 +50,13 @@ impl World {
         rq.overhead -= waited;
         elapsed -= waited;
         let task = &mut self.tasks[curr as usize];
-        if task.fifo {
+        if !task.is_fair() {
             self.store.task_mut(curr).sum_exec += ran;
+        }
+        if let (SchedClass::Ext, Some(ext)) = (task.sched, &mut self.ext) {
+            let state = ext.task(curr);
+            state.used += ran;
+            state.slice_left = state.slice_left.saturating_sub(ran);
         }
         let work = match task.step {
             // Spinning is counted in pauses of fixed length, not in work.
@@ -111,12 +116,18 @@ impl World {
         let prev = self.rqs[cpu.index()].running();
         let next = match self.rqs[cpu.index()].fifo.front() {
             Some(&first) => Some(first),
+            None if self.ext.is_some() => self.ext_pick(cpu, prev),
             None => self.pick_fair(cpu),
         };
+        if let Some(prev) = prev.filter(|_| self.ext.is_some())
+            && next.is_some_and(|next| next != prev)
+        {
+            self.ext_put_prev(cpu, prev);
+        }
         match next {
             Some(next) if prev == Some(next) => self.arm_running(cpu),
             Some(next) => self.switch_to(cpu, next),
-            None if may_search => self.newidle(cpu),
+            None if may_search && self.ext.is_none() => self.newidle(cpu),
             None => self.go_idle(cpu),
         }
     }
@@ -153,7 +164,7 @@ impl World {
         if was == CpuState::Idle {
             self.leave_idle(cpu);
         }
-        let fair_next = Some(next).filter(|_| !self.tasks[next as usize].fifo);
+        let fair_next = Some(next).filter(|_| self.tasks[next as usize].is_fair());
         let rq = &mut self.rqs[cpu.index()];
         rq.fair
             .switch_to(&self.fair_params, &mut self.store, self.now, fair_next);
@@ -198,6 +209,7 @@ impl World {
         let pending = !rq.wake_list.is_empty();
         self.hot[cpu.index()].idle_from = self.now + switch_cost;
         self.waste.goes_idle(cpu, self.now);
+        self.ext_unclaim(cpu);
         self.emit(TraceKind::Idle, cpu, None, 0);
         self.siblings_changed(cpu);
         if pending {
@@ -209,6 +221,9 @@ impl World {
 
     fn leave_idle(&mut self, cpu: CpuId) {
         self.hot[cpu.index()].idle_from = Ns::MAX;
+        if let Some(ext) = &mut self.ext {
+            ext.idle.remove(cpu);
+        }
         let wasted = self.waste.leaves_idle(cpu, self.now);
         let rq = &mut self.rqs[cpu.index()];
         rq.stats.idle_while_waiting += wasted;
@@ -222,7 +237,9 @@ impl World {
         match self.rqs[cpu.index()].state {
             CpuState::Offline => return,
             CpuState::Idle => {
-                self.idle_tick(cpu);
+                if self.ext.is_none() {
+                    self.idle_tick(cpu);
+                }
                 return;
             }
             // Interrupts are off: the tick comes in late, and finds the CPU as
@@ -236,8 +253,16 @@ impl World {
     fn busy_tick(&mut self, cpu: CpuId) {
         self.steal(cpu, self.shape.topology.costs.tick);
         self.touch(cpu);
-        if let Some(curr) = self.rqs[cpu.index()].running() {
+        let curr = self.rqs[cpu.index()].running();
+        if let Some(curr) = curr {
             self.touch_task(curr);
+        }
+        if let (Some(curr), Some(ext)) = (curr, &mut self.ext) {
+            let ended = ext.task(curr).slice_left == 0;
+            if ended && self.tasks[curr as usize].sched == SchedClass::Ext {
+                self.reschedule(cpu);
+            }
+            return;
         }
         let rq = &mut self.rqs[cpu.index()];
         rq.fair.tick(&self.fair_params, &mut self.store, self.now);
@@ -268,6 +293,9 @@ impl World {
         self.touch(cpu);
         if let Some(curr) = self.rqs[cpu.index()].running() {
             self.touch_task(curr);
+            if self.ext.is_some() {
+                self.ext_put_prev(cpu, curr);
+            }
             let rq = &mut self.rqs[cpu.index()];
             let fair = &mut rq.fair;
             fair.switch_to(&self.fair_params, &mut self.store, self.now, None);

@@ -10,7 +10,8 @@
 use super::{CpuState, World};
 use crate::sim::event::EventKind;
 use crate::sim::fair::{Enqueue, WakeFlags};
-use crate::sim::task::{Place, Step, TaskId, TaskRef};
+use crate::sim::placement::Choice;
+use crate::sim::task::{Place, SchedClass, Step, TaskId, TaskRef};
 use crate::sim::time::Ns;
 use crate::sim::topology::CpuId;
 use crate::sim::trace::TraceKind;
@@ -18,11 +19,15 @@ use crate::sim::trace::TraceKind;
 impl World {
     /// The waker on `waker` is done choosing: `wakee` goes to `target`.
     pub(super) fn commit_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
-        let Some(id) = self.alive(wakee) else { return };
-        let task = &mut self.tasks[id as usize];
-        if !matches!(task.place, Place::Asleep | Place::Delayed) {
+        let asleep = |id: &TaskId| {
+            let place = self.tasks[*id as usize].place;
+            matches!(place, Place::Asleep | Place::Delayed)
+        };
+        let Some(id) = self.alive(wakee).filter(asleep) else {
+            self.ext_unclaim(target);
             return;
-        }
+        };
+        let task = &mut self.tasks[id as usize];
         task.woken_at = Some(self.now);
         if task.place == Place::Delayed {
             let cpu = task.cpu;
@@ -49,7 +54,7 @@ impl World {
     }
 
     /// Puts a wakeup on the target's wake list and sends an interrupt.
-    fn send_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
+    pub(super) fn send_wakeup(&mut self, wakee: TaskRef, target: CpuId, waker: CpuId) {
         let distance = self.shape.distance(waker, target);
         let costs = &self.shape.topology.costs;
         let mut travel = costs.ipi.at(distance);
@@ -83,7 +88,12 @@ impl World {
     /// Enqueues a woken task and lets it preempt.
     pub(super) fn activate(&mut self, cpu: CpuId, id: TaskId) {
         let from = self.tasks[id as usize].cpu;
-        if from != cpu {
+        if let Some(ext) = &mut self.ext {
+            ext.task(id).wakes(self.now);
+            if self.ext_redirect(cpu, id) {
+                return;
+            }
+        } else if from != cpu {
             let fair = &self.rqs[from.index()].fair;
             fair.forget_sleeper(&self.fair_params, &mut self.store, id);
         }
@@ -118,12 +128,14 @@ impl World {
         let rq = &mut self.rqs[cpu.index()];
         let fifo_runs = rq
             .running()
-            .is_some_and(|curr| self.tasks[curr as usize].fifo);
+            .is_some_and(|curr| self.tasks[curr as usize].sched == SchedClass::Fifo);
         if fifo_runs {
             return false;
         }
-        if self.tasks[id as usize].fifo {
-            return true;
+        match self.tasks[id as usize].sched {
+            SchedClass::Fifo => return true,
+            SchedClass::Ext => return false,
+            SchedClass::Fair => {}
         }
         let (params, store) = (&self.fair_params, &mut self.store);
         rq.fair
@@ -164,7 +176,7 @@ impl World {
     /// The interrupt on `cpu` wakes its task.
     pub(super) fn irq_wakes(&mut self, cpu: CpuId, wakee: TaskRef) {
         let Some(id) = self.alive(wakee) else { return };
-        let choice = self.select_wakeup_cpu(id);
+        let choice = self.choose_wakeup_cpu(id, cpu);
         self.commit_wakeup(wakee, choice.cpu, cpu);
     }
 
@@ -172,6 +184,14 @@ impl World {
     pub(super) fn wake_without_waker(&mut self, wakee: TaskRef) {
         let cpu = self.tasks[wakee.id as usize].cpu;
         self.raise_irq(cpu, wakee);
+    }
+
+    /// Chooses a CPU for a task that is woken on `waker`.
+    pub(super) fn choose_wakeup_cpu(&mut self, id: TaskId, waker: CpuId) -> Choice {
+        if self.tasks[id as usize].sched == SchedClass::Ext {
+            return self.ext_select(id, Some(waker));
+        }
+        self.select_wakeup_cpu(id)
     }
 
     fn count_wakeup(&mut self, target: CpuId, waker: CpuId) {

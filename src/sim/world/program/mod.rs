@@ -124,7 +124,8 @@ impl World {
 
     /// Chooses a CPU for `wakee` and charges the waker for it.
     fn begin_wakeup(&mut self, waker: TaskId, wakee: TaskRef) {
-        let choice = self.select_wakeup_cpu(wakee.id);
+        let here = self.tasks[waker as usize].cpu;
+        let choice = self.choose_wakeup_cpu(wakee.id, here);
         let costs = &self.shape.topology.costs;
         let time = costs.wake_select + costs.wake_scan_per_cpu * Ns::from(choice.scanned);
         let task = &mut self.tasks[waker as usize];
@@ -200,6 +201,9 @@ impl World {
         rq.need_resched = true;
         rq.fair
             .yield_curr(&self.fair_params, &mut self.store, self.now);
+        if let (Some(ext), Some(curr)) = (&mut self.ext, rq.curr) {
+            ext.task(curr).slice_left = 0;
+        }
     }
 
     pub(super) fn begin_sleep(&mut self, id: TaskId, dist: Dist) {

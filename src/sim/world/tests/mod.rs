@@ -1,5 +1,7 @@
 //! Whole-world tests on small machines built by [`crate::sim::testing`].
 
+mod classes;
+
 use std::sync::Arc;
 
 use super::{Boot, World};
