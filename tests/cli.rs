@@ -331,3 +331,53 @@ fn a_policy_without_statistics_shows_no_ratio_in_the_table() {
     assert_eq!(ratio("plain"), "-");
     assert_eq!(ratio("ni-random"), "512.0");
 }
+
+#[test]
+fn kernels_flags_and_rules_are_chosen_by_name_and_told_in_the_result() {
+    let told = |args: &[&'static str]| {
+        let json = json(&short(&[args, &["--format", "json"]].concat()));
+        (
+            json["kernel"].clone(),
+            json["changed_rules"].clone(),
+            json["policy"].clone(),
+        )
+    };
+    let (kernel, changed, policy) = told(&["--kernel", "6.17-bump"]);
+    assert_eq!((kernel, policy), ("6.17-bump".into(), "bump".into()));
+    assert_eq!(changed, serde_json::json!([]));
+    let (kernel, changed, policy) = told(&[
+        "--kernel=7.3",
+        "--policy=plain",
+        "--feature=NO_SIS_UTIL,NO_WA_IDLE",
+        "--rule=fork=slowpath-random",
+    ]);
+    assert_eq!((kernel, policy), ("7.3*".into(), "plain".into()));
+    assert_eq!(
+        changed,
+        serde_json::json!(["fork=random", "NO_SIS_UTIL", "NO_WA_IDLE"])
+    );
+    for (args, wanted) in [
+        (
+            ["--kernel", "6.13"],
+            "--kernel: there is no kernel called `6.13`; did you mean `6.12`?",
+        ),
+        (["--feature", "NO_SIS_UTLI"], "did you mean `SIS_UTIL`?"),
+        (
+            ["--feature", "START_DEBIT"],
+            "eevdf-6.12 has no START_DEBIT",
+        ),
+        (
+            ["--rule", "fork"],
+            "`fork` is no rule; write KEY=NAME, such as fork=random",
+        ),
+        (
+            ["--rule", "fork=randon"],
+            "--rule: there is no fork rule called `randon`; did you mean `random`?",
+        ),
+    ] {
+        let done = schedlab(&short(&args));
+        let errors = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(wanted), "{errors}");
+    }
+}

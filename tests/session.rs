@@ -6,8 +6,9 @@ use std::sync::Arc;
 use schedlab::cli::library::{self, Shelf};
 use schedlab::scenario::policy;
 use schedlab::scenario::script::Overrides;
-use schedlab::session::{Change, NamedPolicy, Session, Setup};
+use schedlab::session::{Change, NamedPolicy, NamedRules, Session, Setup};
 use schedlab::sim::Ns;
+use schedlab::sim::rules::kernel;
 use schedlab::sim::time::{MS, TICK_NS};
 use schedlab::sim::trace::TraceKind;
 
@@ -45,7 +46,12 @@ fn fewer_clients() -> Change {
 #[test]
 fn a_scripted_change_comes_at_its_time_and_equals_the_same_change_by_hand() {
     const AT: Ns = 3_141_593;
-    for change in [Change::Policy(named("always")), fewer_clients()] {
+    let cfs = NamedRules::of(kernel("6.1-cfs").unwrap());
+    for change in [
+        Change::Policy(named("always")),
+        Change::Rules(cfs),
+        fewer_clients(),
+    ] {
         let mut unchanged = Session::new(setup());
         unchanged.advance_to(AT - 1);
         let mut script = scripted(AT, &change);
@@ -60,6 +66,7 @@ fn a_scripted_change_comes_at_its_time_and_equals_the_same_change_by_hand() {
         hand.advance_to(10 * MS);
         assert!(script.world() == hand.world());
         assert_eq!(script.policy_name(), hand.policy_name());
+        assert_eq!(script.rules(), hand.rules());
 
         unchanged.advance_to(10 * MS);
         assert_ne!(

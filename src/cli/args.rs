@@ -59,6 +59,30 @@ pub enum Command {
     Verify(VerifyCommand),
 }
 
+/// Rules by name.
+#[derive(Debug, Args)]
+pub struct RuleArgs {
+    /// Rules and policy of a kernel of `list kernels`
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Switch feature flags: SIS_UTIL on, NO_SIS_UTIL off
+    #[arg(
+        long,
+        value_name = "FLAG",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub feature: Vec<String>,
+    /// One rule of `list rules`, such as fork=random
+    #[arg(
+        long,
+        value_name = "KEY=NAME",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub rule: Vec<String>,
+}
+
 /// Options of the explorer.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
@@ -71,6 +95,9 @@ pub struct ExploreArgs {
     /// Newidle policy: a listed name, or '(base: ...)'
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// Other rules.
+    #[command(flatten)]
+    pub rules: RuleArgs,
     /// Seed of all random streams
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -99,7 +126,7 @@ pub struct ExploreArgs {
     #[arg(long, hide_short_help = true)]
     pub no_mouse: bool,
     /// Folder to read `host` from instead of /sys
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub sysfs: Option<PathBuf>,
     /// Panic with the screen open, to test what becomes of the terminal
     #[arg(long, hide = true)]
@@ -124,7 +151,8 @@ Examples:
   schedlab run scenarios/memcached-2ccd.ron --policy plain --format json
   schedlab run schbench-storm-threadripper --until 500ms --timing
   schedlab run memcached-2ccd --policy '(base: \"ni-rate\", rate_shift: 23)'
-  schedlab run memcached-xeon --until 100ms --schedstat
+  schedlab run memcached-xeon --kernel 7.3 --feature NO_SIS_UTIL,NO_NI_RATE
+  schedlab run memcached-xeon --until 100ms --rule fork=random --schedstat
 
 The forms: `table` for people; `json` is one object; `csv` is one line of column
 names (dots join nested names, as in newidle.skips.cost_gate) and one of values.
@@ -150,6 +178,9 @@ pub struct RunArgs {
     /// Another policy: a listed name, or '(base: ...)'
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// Other rules.
+    #[command(flatten)]
+    pub rules: RuleArgs,
     /// Another seed
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -248,6 +279,12 @@ pub enum Kind {
     Workloads,
     /// Newidle policies.
     Policies,
+    /// Kernels: whole sets of rules.
+    Kernels,
+    /// Rules that can be chosen apart.
+    Rules,
+    /// Feature flags.
+    Features,
     /// Scenarios.
     Scenarios,
 }

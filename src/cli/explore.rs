@@ -64,6 +64,7 @@ fn setup(args: &ExploreArgs) -> Result<Setup, Problems> {
     let named = |name: &str| policy::parse("--policy", name);
     let overrides = Overrides {
         policy: args.policy.as_deref().map(named).transpose()?,
+        rules: args.rules.asked()?,
         seed: args.seed,
         duration: None,
     };

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::args::RuleArgs;
 use crate::files;
 use crate::scenario::problem::{Problem, Problems, suggest};
+use crate::scenario::rules::{self, Asked};
 use crate::scenario::script::{self, Library, Missing, Overrides, Scenario};
 use crate::scenario::{topology, workload};
 use crate::sim::Topology;
@@ -132,6 +134,43 @@ pub fn scenario(name: &str, mut shelf: Shelf, overrides: &Overrides) -> Result<S
     let text = files::read_text(path).map_err(one_line)?;
     shelf.base = path.parent().map(Path::to_path_buf).unwrap_or_default();
     script::parse(name, &text, &shelf, overrides)
+}
+
+impl RuleArgs {
+    /// What these arguments ask for.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with one of them, as far as it can be told without the rules
+    /// they change.
+    pub fn asked(&self) -> Result<Asked, Problems> {
+        let problem = |source: &str, (what, remedy)| Problem {
+            source: source.into(),
+            at: None,
+            what,
+            remedy,
+        };
+        let kernel = self.kernel.as_deref().map(rules::kernel).transpose();
+        let part = |text: &String| match text.split_once('=') {
+            Some((part, name)) => Ok((part.trim().into(), name.trim().into())),
+            None => Err(problem(
+                "--rule",
+                (
+                    format!("`{text}` is no rule"),
+                    "write KEY=NAME, such as fork=random; `list rules` has all".into(),
+                ),
+            )),
+        };
+        let mut parts: Vec<(String, String)> =
+            self.rule.iter().map(part).collect::<Result<_, _>>()?;
+        // The picking rule brings its own switches, whatever the order here.
+        parts.sort_by_key(|(part, _)| part != "pick");
+        Ok(Asked {
+            kernel: kernel.map_err(|refused| problem("--kernel", refused))?,
+            parts,
+            features: self.feature.clone(),
+        })
+    }
 }
 
 impl Missing {

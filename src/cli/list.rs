@@ -11,6 +11,7 @@ use crate::export::csv;
 use crate::scenario::script::{self, Overrides};
 use crate::scenario::{topology, workload};
 use crate::sim::gate;
+use crate::sim::rules::{FEATURES, Feature, KERNELS, Kernel, PARTS, Part};
 
 /// One built-in thing.
 #[derive(Debug, Serialize)]
@@ -31,6 +32,9 @@ pub fn run(args: &ListArgs, out: &mut impl Write) -> io::Result<ExitCode> {
             Kind::Topologies,
             Kind::Workloads,
             Kind::Policies,
+            Kind::Kernels,
+            Kind::Rules,
+            Kind::Features,
             Kind::Scenarios,
         ],
     };
@@ -51,6 +55,9 @@ fn entries(kind: Kind) -> Vec<Entry> {
         Kind::Topologies => topologies(),
         Kind::Workloads => workloads(),
         Kind::Policies => policies(),
+        Kind::Kernels => kernels(),
+        Kind::Rules => rules(),
+        Kind::Features => features(),
         Kind::Scenarios => scenarios(),
     }
 }
@@ -87,6 +94,38 @@ fn policies() -> Vec<Entry> {
     gate::PRESETS.iter().map(entry).collect()
 }
 
+fn kernels() -> Vec<Entry> {
+    let entry = |kernel: &Kernel| Entry {
+        name: kernel.name.into(),
+        aliases: Vec::new(),
+        about: kernel.about.into(),
+    };
+    KERNELS.iter().map(entry).collect()
+}
+
+/// Every choice as `--rule` takes it.
+fn rules() -> Vec<Entry> {
+    let entry = |part: &Part, index: usize| Entry {
+        name: format!("{}={}", part.name, part.names[index]),
+        aliases: part.aliases[index]
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        about: part.abouts[index].into(),
+    };
+    let entries = |part: &'static Part| (0..part.names.len()).map(move |index| entry(part, index));
+    PARTS.iter().flat_map(entries).collect()
+}
+
+fn features() -> Vec<Entry> {
+    let entry = |feature: &Feature| Entry {
+        name: feature.name.into(),
+        aliases: Vec::new(),
+        about: feature.about.into(),
+    };
+    FEATURES.iter().map(entry).collect()
+}
+
 fn scenarios() -> Vec<Entry> {
     let about = |name: &str| {
         library::scenario(name, library::Shelf::default(), &Overrides::default())
@@ -105,6 +144,9 @@ fn title(kind: Kind) -> &'static str {
         Kind::Topologies => "topologies",
         Kind::Workloads => "workloads",
         Kind::Policies => "policies",
+        Kind::Kernels => "kernels",
+        Kind::Rules => "rules",
+        Kind::Features => "features",
         Kind::Scenarios => "scenarios",
     }
 }
@@ -119,7 +161,11 @@ fn table(sections: &[Section], out: &mut impl Write) -> io::Result<()> {
         let width = entries.iter().map(|entry| entry.name.len()).max();
         let width = width.unwrap_or_default();
         for entry in entries {
-            writeln!(out, "  {:width$}  {}", entry.name, entry.about)?;
+            let mut head = entry.name.as_str();
+            for line in lines(&entry.about, COLUMNS.saturating_sub(width + 4)) {
+                writeln!(out, "  {head:width$}  {line}")?;
+                head = "";
+            }
             if !entry.aliases.is_empty() {
                 let aliases = entry.aliases.join(", ");
                 writeln!(out, "  {:width$}  also {aliases}", "")?;
@@ -127,6 +173,25 @@ fn table(sections: &[Section], out: &mut impl Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Columns that the table keeps to.
+const COLUMNS: usize = 80;
+
+/// `text` broken at blanks into lines of at most `room` columns.
+fn lines(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("one line is there");
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > room {
+            lines.push(word.into());
+        } else {
+            let blank = if last.is_empty() { "" } else { " " };
+            last.push_str(blank);
+            last.push_str(word);
+        }
+    }
+    lines
 }
 
 /// One object with an array per kind.

@@ -52,6 +52,7 @@ fn scenario(args: &RunArgs) -> Result<Scenario, Problems> {
     let named = |name: &String| policy::parse("--policy", name);
     let overrides = Overrides {
         policy: args.policy.as_ref().map(named).transpose()?,
+        rules: args.rules.asked()?,
         seed: args.seed,
         duration: args.until,
     };

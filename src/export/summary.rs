@@ -23,6 +23,10 @@ pub struct Summary {
     pub scenario: String,
     /// Id of the machine.
     pub topology: String,
+    /// Kernel at the start of the run; a star says that rules differ from it.
+    pub kernel: String,
+    /// Rules that differ from that kernel, such as `NO_SIS_UTIL` or `fork=random`.
+    pub changed_rules: Vec<String>,
     /// Policy at the start of the run.
     pub policy: String,
     /// Whether the policy at the end keeps success statistics.
@@ -140,6 +144,8 @@ impl Summary {
         Self {
             scenario: scenario.into(),
             topology: setup.topology.id.clone(),
+            kernel: setup.rules.name.clone(),
+            changed_rules: setup.rules.changes(),
             policy: setup.policy.name.clone(),
             keeps_ratio: world.policy().stats,
             seed: setup.seed,

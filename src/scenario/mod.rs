@@ -3,6 +3,7 @@
 pub mod locate;
 pub mod policy;
 pub mod problem;
+pub mod rules;
 pub mod script;
 pub mod topology;
 pub mod units;

@@ -7,13 +7,19 @@
 //!   about: "The dice first, then the plain cost gate",
 //!   topology: "tr-9960x",
 //!   workload: "easywave",
+//!   kernel: "6.19-ni-random",
 //!   policy: (base: "ni-rate", rate_shift: 23),
+//!   fork: "random",
+//!   features: ["NO_SIS_UTIL"],
 //!   seed: 1,
 //!   duration: "4s",
 //!   history: (windows: 10, calls_per_second: 50, success: 0.02),
 //!   mix: [(class: "daemon", count: 48)],
 //!   timeline: [
 //!     (at: "2s", set: policy("plain")),
+//!     (at: "2500ms", set: kernel("7.1-ni-rate")),
+//!     (at: "2600ms", set: feature("NO_RUN_TO_PARITY")),
+//!     (at: "2700ms", set: rules(wakeup: "sis-node")),
 //!     (at: "3s", set: mix(class: "daemon", share: 0.5)),
 //!     (at: "3.5s", set: param((cost_gate: false))),
 //!   ],
@@ -25,7 +31,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::policy::{Fields, PolicyFile, named};
-use super::problem::{Problems, Report, from_ron, suggest};
+use super::problem::{Problem, Problems, Report, from_ron, suggest};
+use super::rules::{self, Asked};
 use super::units::{Time, format_time};
 use super::workload::{count, intensity, share};
 use crate::session::{Change, NamedPolicy, NamedRules, Setup};
@@ -77,6 +84,8 @@ pub trait Library {
 pub struct Overrides {
     /// Another policy at the start.
     pub policy: Option<NamedPolicy>,
+    /// Other rules at the start; a kernel's policy comes before the file's.
+    pub rules: Asked,
     /// Another seed.
     pub seed: Option<u64>,
     /// Another duration.
@@ -93,7 +102,7 @@ pub enum Missing {
 }
 
 /// The embedded scenarios: name and text.
-pub const EMBEDDED: [(&str, &str); 4] = [
+pub const EMBEDDED: [(&str, &str); 5] = [
     (
         "easywave-threadripper",
         include_str!("../../scenarios/easywave-threadripper.ron"),
@@ -109,6 +118,10 @@ pub const EMBEDDED: [(&str, &str); 4] = [
     (
         "memcached-xeon",
         include_str!("../../scenarios/memcached-xeon.ron"),
+    ),
+    (
+        "kernels-in-a-storm",
+        include_str!("../../scenarios/kernels-in-a-storm.ron"),
     ),
 ];
 
@@ -127,7 +140,16 @@ struct File {
     about: String,
     topology: String,
     workload: String,
-    policy: PolicyFile,
+    kernel: Option<String>,
+    policy: Option<PolicyFile>,
+    pick: Option<String>,
+    wakeup: Option<String>,
+    fork: Option<String>,
+    sched_idle: Option<String>,
+    balance: Option<String>,
+    avg_idle: Option<String>,
+    #[serde(default)]
+    features: Vec<String>,
     #[serde(default = "one")]
     seed: u64,
     duration: Time,
@@ -175,6 +197,17 @@ enum ChangeFile {
         intensity: Option<f64>,
     },
     Param(Fields),
+    Kernel(String),
+    Feature(String),
+    Features(Vec<String>),
+    Rules {
+        pick: Option<String>,
+        wakeup: Option<String>,
+        fork: Option<String>,
+        sched_idle: Option<String>,
+        balance: Option<String>,
+        avg_idle: Option<String>,
+    },
 }
 
 fn plain() -> NamedPolicy {
@@ -238,13 +271,13 @@ impl File {
         self.check(report);
         let topology = obtained(report, "topology", library.topology(&self.topology));
         let workload = obtained(report, "workload", library.workload(&self.workload));
-        let policy = self.policy.resolve("policy", report);
-        let policy = overrides.policy.clone().or(policy);
+        let (policy, rules) = self.rules(overrides, report);
         let workload = workload.map(|workload| Arc::new(self.mixed(&workload, report)));
         let timeline = match &workload {
             // Also behind a broken policy the changes are looked at.
             Some(workload) => {
-                self.timeline(workload, &policy.clone().unwrap_or_else(plain), report)
+                let first = policy.clone().unwrap_or_else(plain);
+                self.timeline(workload, (first, rules.clone()), report)
             }
             None => Vec::new(),
         };
@@ -260,12 +293,57 @@ impl File {
                 topology,
                 workload,
                 policy,
-                rules: NamedRules::default(),
+                rules,
                 history: self.history.as_ref().map(|history| history.resolve(report)),
                 seed: overrides.seed.unwrap_or(self.seed),
                 timeline,
             },
         })
+    }
+
+    /// The policy and the other rules at the start.
+    fn rules(
+        &self,
+        overrides: &Overrides,
+        report: &mut Report,
+    ) -> (Option<NamedPolicy>, NamedRules) {
+        let own = self.kernel.as_ref().and_then(|name| {
+            let kernel = rules::kernel(name);
+            kernel
+                .map_err(|(what, remedy)| report.at("kernel", what, remedy))
+                .ok()
+        });
+        let policy = self
+            .policy
+            .as_ref()
+            .map(|file| file.resolve("policy", report));
+        if self.policy.is_none() && self.kernel.is_none() {
+            report.at(
+                "",
+                "neither a policy nor a kernel is named",
+                "add policy: \"ni-random\", or kernel: \"6.12\" for a whole kernel's rules",
+            );
+        }
+        let policy = match policy {
+            Some(policy) => policy,
+            None => own.map(rules::policy_of),
+        };
+        let asked = &overrides.rules;
+        let named = own.map_or_else(NamedRules::default, NamedRules::of);
+        let parts = [
+            ("pick", &self.pick),
+            ("wakeup", &self.wakeup),
+            ("fork", &self.fork),
+            ("sched_idle", &self.sched_idle),
+            ("balance", &self.balance),
+            ("avg_idle", &self.avg_idle),
+        ];
+        let named = with_parts(&named, parts, "", report);
+        let features: Vec<&str> = self.features.iter().map(String::as_str).collect();
+        let named = with_features(&named, &features, "features", report);
+        let policy = asked.kernel.map(rules::policy_of).or(policy);
+        let policy = overrides.policy.clone().or(policy);
+        (policy, asked.on(&named, report))
     }
 
     fn check(&self, report: &mut Report) {
@@ -328,16 +406,15 @@ impl File {
     }
 
     /// The changes, ascending by time. A `param` changes the policy that is in
-    /// force then.
+    /// force then, a `feature` the rules.
     fn timeline(
         &self,
         workload: &Workload,
-        first: &NamedPolicy,
+        (mut policy, mut rules): (NamedPolicy, NamedRules),
         report: &mut Report,
     ) -> Vec<(Ns, Change)> {
         let mut order: Vec<_> = self.timeline.iter().enumerate().collect();
         order.sort_by_key(|(_, entry)| entry.at);
-        let mut policy = first.clone();
         let mut timeline = Vec::new();
         for (index, entry) in order {
             if entry.at > self.duration {
@@ -348,32 +425,153 @@ impl File {
                 );
             }
             let path = format!("timeline[{index}].set");
-            let change = match &entry.set {
-                ChangeFile::Policy(file) => file
-                    .resolve(&format!("{path}[0]"), report)
-                    .map(Change::Policy),
-                ChangeFile::Param(fields) => fields
-                    .change(&policy, &format!("{path}[0]"), report)
-                    .map(Change::Policy),
-                ChangeFile::Mix {
-                    class,
-                    count,
-                    share,
-                    intensity,
-                } => MixFile {
-                    class: class.clone(),
-                    count: *count,
-                    share: *share,
-                    intensity: *intensity,
+            for change in entry
+                .set
+                .resolve((&policy, &rules), workload, &path, report)
+            {
+                match &change {
+                    Change::Policy(next) => policy = next.clone(),
+                    Change::Rules(next) => rules = next.clone(),
+                    Change::Mix { .. } => {}
                 }
-                .resolve(workload, &path, report),
-            };
-            if let Some(Change::Policy(next)) = &change {
-                policy = next.clone();
+                timeline.push((entry.at.0, change));
             }
-            timeline.extend(change.map(|change| (entry.at.0, change)));
         }
         timeline
+    }
+}
+
+impl ChangeFile {
+    /// What it changes, under this policy and these rules.
+    fn resolve(
+        &self,
+        (policy, rules): (&NamedPolicy, &NamedRules),
+        workload: &Workload,
+        path: &str,
+        report: &mut Report,
+    ) -> Vec<Change> {
+        let inner = format!("{path}[0]");
+        let one = match self {
+            Self::Policy(file) => file.resolve(&inner, report).map(Change::Policy),
+            Self::Param(fields) => fields.change(policy, &inner, report).map(Change::Policy),
+            Self::Kernel(name) => match rules::kernel(name) {
+                Ok(kernel) => {
+                    return vec![
+                        Change::Policy(rules::policy_of(kernel)),
+                        Change::Rules(NamedRules::of(kernel)),
+                    ];
+                }
+                Err((what, remedy)) => {
+                    report.at(&inner, what, remedy);
+                    None
+                }
+            },
+            Self::Feature(name) => {
+                let named = with_feature(rules, name, &inner, report);
+                Some(Change::Rules(named))
+            }
+            Self::Features(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Some(Change::Rules(with_features(rules, &names, &inner, report)))
+            }
+            Self::Rules {
+                pick,
+                wakeup,
+                fork,
+                sched_idle,
+                balance,
+                avg_idle,
+            } => {
+                let parts = [
+                    ("pick", pick),
+                    ("wakeup", wakeup),
+                    ("fork", fork),
+                    ("sched_idle", sched_idle),
+                    ("balance", balance),
+                    ("avg_idle", avg_idle),
+                ];
+                let dot = format!("{path}.");
+                Some(Change::Rules(with_parts(rules, parts, &dot, report)))
+            }
+            Self::Mix {
+                class,
+                count,
+                share,
+                intensity,
+            } => MixFile {
+                class: class.clone(),
+                count: *count,
+                share: *share,
+                intensity: *intensity,
+            }
+            .resolve(workload, path, report),
+        };
+        one.into_iter().collect()
+    }
+}
+
+/// `named` with these rules; `prefix` leads to their fields.
+fn with_parts(
+    named: &NamedRules,
+    parts: [(&str, &Option<String>); 6],
+    prefix: &str,
+    report: &mut Report,
+) -> NamedRules {
+    let mut changed = named.rules;
+    for (part, name) in parts {
+        let Some(name) = name else { continue };
+        if let Err((what, remedy)) = rules::set_part(&mut changed, part, name) {
+            report.at(&format!("{prefix}{part}"), what, remedy);
+        }
+    }
+    named.changed(changed)
+}
+
+fn with_feature(named: &NamedRules, name: &str, path: &str, report: &mut Report) -> NamedRules {
+    let mut changed = named.rules;
+    if let Err((what, remedy)) = rules::set_feature(&mut changed, name) {
+        report.at(path, what, remedy);
+    }
+    named.changed(changed)
+}
+
+fn with_features(
+    named: &NamedRules,
+    names: &[&str],
+    path: &str,
+    report: &mut Report,
+) -> NamedRules {
+    let mut changed = named.clone();
+    for (index, name) in names.iter().enumerate() {
+        changed = with_feature(&changed, name, &format!("{path}[{index}]"), report);
+    }
+    changed
+}
+
+impl Asked {
+    /// `named` with what is asked for on top; problems go by the argument.
+    fn on(&self, named: &NamedRules, report: &mut Report) -> NamedRules {
+        let named = self.kernel.map_or_else(|| named.clone(), NamedRules::of);
+        let mut changed = named.rules;
+        let mut refuse = |source: &str, (what, remedy)| {
+            report.extend(Problems::from(Problem {
+                source: source.into(),
+                at: None,
+                what,
+                remedy,
+            }));
+        };
+        for (part, name) in &self.parts {
+            if let Err(refused) = rules::set_part(&mut changed, part, name) {
+                refuse("--rule", refused);
+            }
+        }
+        for name in &self.features {
+            if let Err(refused) = rules::set_feature(&mut changed, name) {
+                refuse("--feature", refused);
+            }
+        }
+        named.changed(changed)
     }
 }
 

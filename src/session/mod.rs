@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::sim::gate::{GatePolicy, History};
-use crate::sim::rules::{DEFAULT_KERNEL, Kernel, Rules};
+use crate::sim::rules::{self, DEFAULT_KERNEL, Kernel, Rules};
 use crate::sim::shape::Shape;
 use crate::sim::time::TICK_NS;
 use crate::sim::trace::{TraceEvent, TraceKind};
@@ -62,14 +62,27 @@ impl NamedRules {
         }
     }
 
-    /// These rules changed; the name gets a star if that changes anything.
+    /// The kernel these rules go by, changed or not.
+    pub fn kernel(&self) -> &'static Kernel {
+        let name = self.name.trim_end_matches('*');
+        rules::kernel(name).unwrap_or(&DEFAULT_KERNEL)
+    }
+
+    /// Other rules that go by the same kernel; the name has a star as long as
+    /// they are not that kernel's.
     #[must_use]
     pub fn changed(&self, rules: Rules) -> Self {
-        let star = rules != self.rules && !self.name.ends_with('*');
+        let kernel = self.kernel();
+        let star = if rules == kernel.rules() { "" } else { "*" };
         Self {
-            name: format!("{}{}", self.name, if star { "*" } else { "" }),
+            name: format!("{}{star}", kernel.name),
             rules,
         }
+    }
+
+    /// What differs from the kernel, such as `NO_SIS_UTIL` or `fork=random`.
+    pub fn changes(&self) -> Vec<String> {
+        self.rules.changes_from(&self.kernel().rules())
     }
 }
 

@@ -23,6 +23,8 @@ impl Summary {
         let mut table = Columns(Vec::new());
         table.add("scenario", &self.scenario);
         table.add("topology", &self.topology);
+        table.add("kernel", &self.kernel);
+        table.add("changed_rules", self.changed_rules.join(" "));
         table.add("policy", &self.policy);
         table.add("seed", self.seed);
         table.add("simulated_ns", self.simulated_ns);

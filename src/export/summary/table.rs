@@ -30,6 +30,10 @@ impl Summary {
     fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "scenario   {}", self.scenario)?;
         writeln!(out, "topology   {}", self.topology)?;
+        writeln!(out, "kernel     {}", self.kernel)?;
+        if !self.changed_rules.is_empty() {
+            write_words("changed", &self.changed_rules, out)?;
+        }
         writeln!(out, "policy     {}", self.policy)?;
         writeln!(out, "seed       {}", self.seed)?;
         writeln!(out, "simulated  {}", format_time(self.simulated_ns))?;
@@ -124,6 +128,20 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// Words behind a name, on as many lines of at most 80 columns as they need.
+fn write_words(name: &str, words: &[String], out: &mut impl Write) -> io::Result<()> {
+    let mut line = format!("{name:<10}");
+    for word in words {
+        if line.len() + 1 + word.len() > 80 {
+            writeln!(out, "{line}")?;
+            line = " ".repeat(10);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }
 
 fn write_newidle_row(name: &str, newidle: &Newidle, out: &mut impl Write) -> io::Result<()> {

@@ -39,7 +39,9 @@ fn the_embedded_scenarios_are_valid_and_go_by_their_names() {
         let scenario = parse(name, text, &BuiltIn, &Overrides::default());
         let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(scenario.name, name);
-        assert_eq!(scenario.setup.policy.name, "ni-random");
+        let timed = !scenario.setup.timeline.is_empty();
+        let policy = if timed { "bump" } else { "ni-random" };
+        assert_eq!(scenario.setup.policy.name, policy, "{name}");
     }
 }
 
@@ -155,5 +157,146 @@ fn a_mix_that_says_nothing_or_the_same_class_twice_is_refused() {
     assert!(
         got.contains("`daemon` is already in the mix; name each class once"),
         "{got}"
+    );
+}
+
+/// A scenario without a policy, with these lines.
+fn by_kernel(rest: &str) -> Result<Scenario, Problems> {
+    let text = format!(
+        "(format: 1, name: \"t\", topology: \"tr-9960x\", workload: \"easywave\", duration: \"4s\",\n{rest})"
+    );
+    parse("t.ron", &text, &BuiltIn, &Overrides::default())
+}
+
+#[test]
+fn a_kernel_brings_its_policy_and_a_policy_beside_it_wins() {
+    let setup = by_kernel("kernel: \"6.17-bump\"").unwrap().setup;
+    assert_eq!(
+        (setup.policy.name.as_str(), setup.rules.name.as_str()),
+        ("bump", "6.17-bump")
+    );
+    let setup = by_kernel("kernel: \"6.17-bump\", policy: \"plain\"")
+        .unwrap()
+        .setup;
+    assert_eq!(
+        (setup.policy.name.as_str(), setup.rules.name.as_str()),
+        ("plain", "6.17-bump")
+    );
+    let none = by_kernel("seed: 1").unwrap_err().to_string();
+    assert!(
+        none.contains("neither a policy nor a kernel is named; add policy:"),
+        "{none}"
+    );
+}
+
+#[test]
+fn rules_and_flags_change_a_kernel_and_give_it_a_star() {
+    let setup = by_kernel(
+        "kernel: \"7.3\", fork: \"slowpath-random\", avg_idle: \"wakeup\", features: [\"NO_SIS_UTIL\", \"NEXT_BUDDY\"]",
+    );
+    let rules = setup.unwrap().setup.rules;
+    assert_eq!(rules.name, "7.3*");
+    assert_eq!(
+        rules.changes(),
+        [
+            "fork=random",
+            "avg_idle=wakeup",
+            "NO_SIS_UTIL",
+            "NEXT_BUDDY"
+        ]
+    );
+    // What the kernel has anyway is no change.
+    let same = by_kernel("kernel: \"7.3\", features: [\"SIS_UTIL\"]").unwrap();
+    assert_eq!(same.setup.rules.name, "7.3");
+}
+
+#[test]
+fn a_timeline_changes_rules_that_are_in_force_at_its_time() {
+    let scenario = by_kernel(
+        "kernel: \"6.12\", timeline: [
+           (at: \"3s\", set: feature(\"NO_NI_RATE\")),
+           (at: \"2s\", set: kernel(\"7.1-ni-rate\")),
+           (at: \"1s\", set: rules(wakeup: \"sis-node\", fork: \"first\")),
+           (at: \"3500ms\", set: features([\"NO_WA_IDLE\", \"NI_RATE\"])),
+         ]",
+    );
+    let timeline = scenario.unwrap().setup.timeline;
+    let told: Vec<String> = timeline
+        .iter()
+        .map(|(at, change)| match change {
+            Change::Rules(named) => format!("{} {} {:?}", at / MS, named.name, named.changes()),
+            Change::Policy(policy) => format!("{} policy {}", at / MS, policy.name),
+            Change::Mix { .. } => "mix".into(),
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1000 6.12* [\"wakeup=sis-node\", \"fork=first\"]",
+            "2000 policy ni-rate",
+            "2000 7.1-ni-rate []",
+            "3000 7.1-ni-rate* [\"NO_NI_RATE\"]",
+            "3500 7.1-ni-rate* [\"NO_WA_IDLE\"]",
+        ]
+    );
+}
+
+#[test]
+fn wrong_rules_are_reported_at_their_place() {
+    let got = by_kernel(
+        "kernel: \"6.1-cfs\", fork: \"randon\",\nfeatures: [\"SIS_UTIL\", \"NO_RUN_TO_PARITY\"],\n\
+         timeline: [(at: \"1s\", set: kernel(\"6.13\")), (at: \"2s\", set: features([\"WA_IDEL\"])),\n\
+         (at: \"3s\", set: rules(wakeup: \"sis\"))]",
+    );
+    let got = got.unwrap_err().to_string();
+    let starts: Vec<&str> = got
+        .lines()
+        .map(|line| line.split("; ").next().unwrap())
+        .collect();
+    assert_eq!(
+        starts,
+        [
+            "t.ron:2:26: there is no fork rule called `randon`",
+            "t.ron:3:24: `NO_RUN_TO_PARITY`: cfs-6.1 has no RUN_TO_PARITY",
+            "t.ron:4:35: there is no kernel called `6.13`",
+            "t.ron:4:71: there is no feature flag called `WA_IDEL`",
+            "t.ron:5:31: there is no wakeup rule called `sis`",
+        ]
+    );
+}
+
+#[test]
+fn a_kernel_of_the_command_line_takes_the_place_of_all_rules_of_the_file() {
+    let text = "(format: 1, name: \"t\", topology: \"tr-9960x\", workload: \"easywave\", duration: \"4s\", \
+                kernel: \"7.3\", policy: \"never\", fork: \"first\")";
+    let asked = |asked: Asked| {
+        let overrides = Overrides {
+            rules: asked,
+            ..Overrides::default()
+        };
+        parse("t.ron", text, &BuiltIn, &overrides).map(|scenario| scenario.setup)
+    };
+    let setup = asked(Asked {
+        kernel: crate::sim::rules::kernel("6.1-cfs"),
+        features: vec!["NO_START_DEBIT".into()],
+        ..Asked::default()
+    })
+    .unwrap();
+    assert_eq!(setup.policy.name, "plain");
+    assert_eq!(setup.rules.changes(), ["NO_START_DEBIT"]);
+    let setup = asked(Asked {
+        features: vec!["NO_WA_IDLE".into()],
+        ..Asked::default()
+    })
+    .unwrap();
+    assert_eq!(setup.rules.changes(), ["fork=first", "NO_WA_IDLE"]);
+    let refused = asked(Asked {
+        features: vec!["START_DEBIT".into()],
+        ..Asked::default()
+    });
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.starts_with("--feature: `START_DEBIT`: eevdf-ml has no START_DEBIT"),
+        "{refused}"
     );
 }

@@ -9,6 +9,7 @@
 mod choices;
 mod features;
 mod kernels;
+mod parts;
 
 pub use choices::{
     AVG_IDLE, AvgIdleRule, BALANCE, BalanceRule, Choice, FORK, ForkRule, PICK, SCHED_IDLE,
@@ -16,6 +17,7 @@ pub use choices::{
 };
 pub use features::{FEATURES, Feature, Features};
 pub use kernels::{DEFAULT_KERNEL, KERNELS, Kernel, kernel};
+pub use parts::{PARTS, Part};
 
 use super::fair::{FairParams, PickRule};
 use super::gate::{self, GatePolicy};
