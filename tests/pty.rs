@@ -132,7 +132,7 @@ impl App {
 fn keys_work_and_quitting_restores_the_terminal() {
     let mut app = App::start(&[]);
     app.wait_text("tr-9960x");
-    app.wait_text("Not modelled");
+    app.wait_text("H lists all");
     app.press(" ");
     app.wait_text("PAUSED");
     app.press("?");
@@ -151,6 +151,26 @@ fn keys_work_and_quitting_restores_the_terminal() {
             .next()
             .is_some_and(|line| line.contains("plain"))
     });
+    let kernel_is = |app: &App, name: &str| {
+        app.wait(name, |screen| {
+            let text = screen.contents();
+            let line = text.lines().next().unwrap_or_default().to_owned();
+            line.split_whitespace().any(|word| word == name)
+        });
+    };
+    app.press("K");
+    app.wait_text("Kernel: all rules");
+    app.press("/6.17\r\r");
+    kernel_is(&app, "6.17-bump");
+    app.press("F");
+    app.wait_text("Rules of kernel 6.17-bump");
+    // Below the six rules and NI_RANDOM, NI_RATE: SIS_UTIL.
+    app.press("jjjjjjjj\r");
+    app.wait_text("NO_SIS_UTIL");
+    app.press("q");
+    kernel_is(&app, "6.17-bump*");
+    app.press("u");
+    kernel_is(&app, "6.17-bump");
     app.resize(5, 20);
     app.wait_text("too small");
     app.resize(30, 100);

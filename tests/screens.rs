@@ -193,6 +193,9 @@ fn layers() {
         ("policies", Action::PickPolicy),
         ("fields", Action::EditPolicy),
         ("mix", Action::EditMix),
+        ("kernels", Action::PickKernel),
+        ("rules", Action::EditRules),
+        ("realism", Action::Realism),
         ("seed", Action::EditSeed),
     ] {
         let mut state = state("tr-9960x", (80, 24), GlyphSet::Block);
@@ -360,6 +363,92 @@ fn changes_take_effect_at_once_and_can_be_taken_back() {
     assert_eq!(state.session.world().class(0).count, 7, "the mix is kept");
     press(&mut state, Key::Char('u'));
     assert_eq!(state.session.setup().seed, 1);
+}
+
+#[test]
+fn the_rules_panel_at_two_more_sizes() {
+    for (width, height) in [(120, 40), (200, 60)] {
+        let mut state = state("tr-9960x", (width, height), GlyphSet::Block);
+        update(&mut state, Action::EditRules);
+        insta::assert_snapshot!(format!("layer_rules_{width}x{height}"), shot(&state));
+    }
+}
+
+#[test]
+fn rules_and_flags_switch_while_it_runs_and_can_be_taken_back() {
+    let mut state = state("tr-9960x", (120, 40), GlyphSet::Block);
+    state.advance(MS, u64::MAX);
+    let press = |state: &mut State, keys: &str| {
+        for c in keys.chars() {
+            let key = if c == '\n' { Key::Enter } else { Key::Char(c) };
+            if let Some(action) = dispatch(contexts(state), key) {
+                update(state, action);
+            }
+        }
+    };
+    let said = |state: &State| state.notice.as_ref().map(|notice| notice.text.clone());
+    let name = |state: &State| state.session.rules().name.clone();
+    // The first row below the six rules is NI_RANDOM, the third SIS_UTIL.
+    press(&mut state, "Fjjjjjjjj\n");
+    assert_eq!(state.session.rules().changes(), ["NO_SIS_UTIL"]);
+    assert_eq!(name(&state), "6.12*");
+    assert_eq!(state.session.now(), MS, "a flag restarts nothing");
+    let text = said(&state).expect("the footer tells it");
+    assert!(text.starts_with("NO_SIS_UTIL: "), "{text}");
+    press(&mut state, "\n");
+    assert_eq!(name(&state), "6.12", "switched back, nothing differs");
+    // The first row is the picking rule; left of CFS it is the last.
+    press(&mut state, "ggh");
+    let picks = state.session.rules().changes();
+    assert_eq!(picks, ["pick=eevdf-6.12.0"]);
+    press(&mut state, "quuu");
+    assert_eq!(name(&state), "6.12");
+    assert!(state.session.rules().changes().is_empty());
+
+    press(&mut state, "K/6.1-cfs\n\n");
+    assert_eq!(
+        (name(&state).as_str(), state.session.policy_name()),
+        ("6.1-cfs", "plain")
+    );
+    // Its fourth last flag is not in CFS's list: DELAY_ZERO.
+    press(&mut state, "FGkkkkh");
+    let text = said(&state).expect("the footer tells why not");
+    assert_eq!(text, "DELAY_ZERO: not changed: not in cfs-6.1");
+    press(&mut state, "qu");
+    assert_eq!(
+        (name(&state).as_str(), state.session.policy_name()),
+        ("6.12", "ni-random")
+    );
+    // What was done is in the log, and the log makes the same world again.
+    let mut again = schedlab::session::Session::new(state.session.setup().clone());
+    for (at, change) in state.session.log() {
+        again.advance_to(*at);
+        again.apply(change.clone());
+    }
+    state.session.advance_to(3 * MS);
+    again.advance_to(3 * MS);
+    assert!(again == state.session);
+}
+
+#[test]
+fn every_row_on_realism_has_three_cells_and_is_on_its_page() {
+    let rows: Vec<_> = schedlab::tui::pages::realism_rows().collect();
+    assert!(rows.len() > 10);
+    assert!(
+        rows.iter().flatten().all(|cell| !cell.is_empty()),
+        "{rows:?}"
+    );
+    let mut state = state("tr-9960x", (80, 24), GlyphSet::Block);
+    update(&mut state, Action::Realism);
+    let Some(schedlab::tui::state::Layer::Page(page)) = state.layers.last() else {
+        panic!("the page is open");
+    };
+    let headings = schedlab::tui::pages::lines(&state, page);
+    let count = headings
+        .iter()
+        .filter(|line| !line[0].0.starts_with(' '))
+        .count();
+    assert!(count >= rows.len());
 }
 
 #[test]

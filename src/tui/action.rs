@@ -76,6 +76,12 @@ pub enum Action {
     PickPolicy,
     /// Edit the fields of the policy.
     EditPolicy,
+    /// Choose another kernel.
+    PickKernel,
+    /// Switch feature flags and rules.
+    EditRules,
+    /// What the model leaves out.
+    Realism,
     /// Edit the mix of the workload.
     EditMix,
     /// Type another seed.

@@ -94,9 +94,9 @@ pub enum Context {
     Text,
     /// In a list: pickers and the palette.
     List,
-    /// In a panel of values: policy and mix.
+    /// In a panel of values: policy, rules and mix.
     Panel,
-    /// In a page to read: help, why.
+    /// In a page to read: help, why, realism.
     Page,
     /// On the main screen.
     Main,
@@ -206,12 +206,14 @@ pub static BINDINGS: &[Binding] = &[
 
     row(Main, &[Char('p')], Action::PickPolicy, "policy", "choose the newidle policy; the run goes on", Change, "policy"),
     row(Main, &[Char('P')], Action::EditPolicy, "policy-fields", "edit each field of the policy", Change, "fields"),
+    row(Main, &[Char('K')], Action::PickKernel, "kernel", "choose the kernel: all rules and its policy; the run goes on", Change, "kernel"),
+    row(Main, &[Char('F')], Action::EditRules, "features", "switch feature flags and other rules of the kernel", Change, "flags"),
     row(Main, &[Char('x')], Action::EditMix, "mix", "edit the mix: count, share and intensity of each task class", Change, "mix"),
     row(Main, &[Char('M')], Action::PickTopology, "machine", "choose the machine; restarts it with the same seed", Change, "machine"),
     row(Main, &[Char('W')], Action::PickWorkload, "workload", "choose the workload; restarts with the same seed", Change, "workload"),
     row(Main, &[Char('S')], Action::EditSeed, "seed", "type another seed; restarts", Change, ""),
     row(Main, &[Char('R')], Action::Restart, "restart", "run again from time zero", Change, ""),
-    row(Global, &[Char('u')], Action::Undo, "undo", "take back the last change of machine, workload, policy, mix or seed", Change, ""),
+    row(Global, &[Char('u')], Action::Undo, "undo", "take back the last change of machine, workload, kernel, policy, mix or seed", Change, ""),
 
     row(Main, &[Char('h'), Key::Left], Action::Left, "left", "select the CPU to the left", View, ""),
     row(Main, &[Char('l'), Key::Right], Action::Right, "right", "select the CPU to the right", View, ""),
@@ -280,6 +282,7 @@ pub static BINDINGS: &[Binding] = &[
     row(Global, &[Char('q')], Action::Close, "close", "close the top layer, or quit", Program, "quit"),
     row(Always, &[Key::Esc], Action::Escape, "escape", "close the top layer or stop typing; never quits", Program, "back"),
     row(Global, &[Char('?'), Key::F(1)], Action::Help, "help", "every key", Program, "help"),
+    row(Main, &[Char('H')], Action::Realism, "realism", "how honest the model is: what is left out, and what that loses", Program, ""),
     row(Always, &[Ctrl('l')], Action::Repaint, "repaint", "draw everything anew", Program, ""),
     row(Always, &[Ctrl('z')], Action::Suspend, "suspend", "stop; the shell's fg comes back", Program, ""),
     row(Always, &[Ctrl('c')], Action::Quit, "quit", "quit at once", Program, ""),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::scenario::{script, topology, workload};
 use crate::session::{NamedPolicy, Setup};
 use crate::sim::gate;
+use crate::sim::rules::{self, KERNELS};
 
 use super::action::Action;
 use super::keymap::{BINDINGS, Context, keys_text};
@@ -28,6 +29,7 @@ pub const fn title(kind: ListKind) -> &'static str {
         ListKind::Topology => "Machine (restarts with the same seed)",
         ListKind::Workload => "Workload (restarts with the same seed)",
         ListKind::Policy => "Newidle policy (the run goes on)",
+        ListKind::Kernel => "Kernel: all rules and its newidle policy (the run goes on)",
     }
 }
 
@@ -73,6 +75,10 @@ fn all(state: &State, kind: ListKind) -> Vec<Item> {
             .iter()
             .map(|p| item(p.name, p.about, state.session.policy_name()))
             .collect(),
+        ListKind::Kernel => KERNELS
+            .iter()
+            .map(|kernel| item(kernel.name, kernel.about, &state.session.rules().name))
+            .collect(),
     }
 }
 
@@ -105,6 +111,7 @@ pub fn choose(state: &mut State, kind: ListKind, name: &str) -> Option<Action> {
             let name = name.to_owned();
             state.set_policy(NamedPolicy { name, rules });
         }
+        ListKind::Kernel => state.set_kernel(rules::kernel(name)?),
     }
     None
 }

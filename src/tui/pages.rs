@@ -13,6 +13,7 @@ pub type Line = Vec<(String, Role)>;
 pub fn title(state: &State, kind: PageKind) -> String {
     match kind {
         PageKind::Help => "Help".to_owned(),
+        PageKind::Realism => "What is not modelled, and what that loses".to_owned(),
         PageKind::Why => format!("Why: CPU {}", state.shape.os_ids[state.selected.index()]),
     }
 }
@@ -22,6 +23,7 @@ pub fn lines(state: &State, page: &Page) -> Vec<Line> {
     let all = match page.kind {
         PageKind::Help => help(state),
         PageKind::Why => why(state),
+        PageKind::Realism => realism(state),
     };
     let needle = page.filter.text().to_lowercase();
     if needle.is_empty() {
@@ -127,6 +129,32 @@ fn key_line(binding: &Binding) -> Line {
         (format!("  {:<14}", keys_text(binding)), Role::Key),
         (binding.help.to_owned(), Role::Text),
     ]
+}
+
+/// The page on realism, which the README links to.
+const REALISM: &str = include_str!("../../assets/docs/realism.md");
+
+/// The rows of its table: what is missing, what that loses, how bad it is.
+pub fn realism_rows() -> impl Iterator<Item = [&'static str; 3]> {
+    let cells = |line: &'static str| {
+        let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
+        Some([cells.next()?, cells.next()?, cells.next()?])
+    };
+    // The heading and the line below it come first.
+    REALISM.lines().filter_map(cells).skip(2)
+}
+
+fn realism(state: &State) -> Vec<Line> {
+    let width = usize::from(state.size.0).saturating_sub(8).clamp(20, 100);
+    let mut out = Vec::new();
+    for [missing, loses, severity] in realism_rows() {
+        let mut lines = super::draw::wrap(&missing.replace('`', ""), width).into_iter();
+        out.extend(lines.by_ref().map(|line| heading(&line)));
+        let text = format!("{severity}: {}", loses.replace('`', ""));
+        let wrapped = super::draw::wrap(&text, width - 2).into_iter();
+        out.extend(wrapped.map(|line| plain(format!("  {line}"))));
+    }
+    out
 }
 
 fn why(state: &State) -> Vec<Line> {

@@ -2,6 +2,7 @@
 
 use crate::session::NamedPolicy;
 use crate::sim::gate;
+use crate::sim::rules::{FEATURES, PARTS, Rules};
 
 use super::params::{FIELDS, Kind, Step};
 use super::state::{PanelKind, State};
@@ -19,12 +20,15 @@ pub struct Row {
     pub value: Option<u64>,
     /// Unit, if any.
     pub unit: &'static str,
+    /// A few words behind the value; on an unused row why it is.
+    pub note: String,
 }
 
 /// Heading of a panel.
 pub fn title(state: &State, kind: PanelKind) -> String {
     match kind {
         PanelKind::Policy => format!("Policy {}", state.session.policy_name()),
+        PanelKind::Rules => format!("Rules of kernel {}", state.session.rules().name),
         PanelKind::Mix => format!("Mix of {}", state.session.setup().workload.id),
     }
 }
@@ -46,11 +50,92 @@ pub fn rows(state: &State, kind: PanelKind) -> Vec<Row> {
                 kind: (field.kind)(policy),
                 value: (field.get)(policy),
                 unit: "",
+                note: String::new(),
             });
             row.collect()
         }
+        PanelKind::Rules => rule_rows(state),
         PanelKind::Mix => mix_rows(state),
     }
+}
+
+/// The rules that can be chosen apart, then every flag.
+fn rule_rows(state: &State) -> Vec<Row> {
+    let rules = state.session.rules().rules;
+    let parts = PARTS.iter().map(|part| {
+        let index = (part.get)(&rules);
+        Row {
+            name: part.name.to_owned(),
+            help: format!("{}: {}", part.about, part.abouts[index]),
+            kind: Kind::Choice(part.names),
+            value: Some(index as u64),
+            unit: "",
+            note: part.abouts[index].to_owned(),
+        }
+    });
+    let flags = FEATURES.iter().map(|feature| {
+        let why_not = why_not(state, &rules, feature.name);
+        let mut features = rules.features;
+        let on = features.by_name(feature.name).is_some_and(|on| *on);
+        Row {
+            name: feature.name.to_owned(),
+            help: match &why_not {
+                Some(why) => format!("{}; without effect here: {why}", feature.about),
+                None => feature.about.to_owned(),
+            },
+            kind: if why_not.is_some() {
+                Kind::Unused
+            } else {
+                Kind::Switch
+            },
+            value: Some(u64::from(on)),
+            unit: "",
+            note: why_not.unwrap_or_else(|| feature.about.to_owned()),
+        }
+    });
+    parts.chain(flags).collect()
+}
+
+/// Why a flag has no effect here, if so.
+fn why_not(state: &State, rules: &Rules, flag: &str) -> Option<String> {
+    let policy = state.session.world().policy();
+    let name = state.session.policy_name();
+    let dice = matches!(
+        policy.pick,
+        gate::PickRule::Dice | gate::PickRule::Accumulator
+    );
+    match flag {
+        "NI_RANDOM" if !dice => Some(format!("policy {name} throws no dice")),
+        "NI_RATE" if policy.rate_shift.is_none() => Some(format!("policy {name} has no rate term")),
+        _ if rules.has(flag) => None,
+        _ => Some(format!("not in {}", PARTS[0].now(rules))),
+    }
+}
+
+fn set_rule(state: &mut State, row: usize, value: Option<u64>) {
+    let named = state.session.rules().clone();
+    let mut rules = named.rules;
+    let value = value.unwrap_or(0) as usize;
+    let what = if let Some(part) = PARTS.get(row) {
+        (part.set)(&mut rules, value);
+        format!(
+            "{} = {}: {}",
+            part.name, part.names[value], part.abouts[value]
+        )
+    } else if let Some(feature) = FEATURES.get(row - PARTS.len()) {
+        let no = if value == 0 { "NO_" } else { "" };
+        rules.features.set(&format!("{no}{}", feature.name));
+        format!(
+            "{no}{}: {}{}",
+            feature.name,
+            if value == 0 { "no longer: " } else { "" },
+            feature.about
+        )
+    } else {
+        return;
+    };
+    state.set_rules(named.changed(rules));
+    state.say(what);
 }
 
 fn mix_rows(state: &State) -> Vec<Row> {
@@ -64,6 +149,7 @@ fn mix_rows(state: &State) -> Vec<Row> {
             kind: number((0, MAX_COUNT), count_step),
             value: Some(u64::from(class.count)),
             unit: "",
+            note: String::new(),
         });
         rows.push(Row {
             name: name("share"),
@@ -71,6 +157,7 @@ fn mix_rows(state: &State) -> Vec<Row> {
             kind: number((0, 100), Step::By(5)),
             value: Some(u64::from(class.share_permille / 10)),
             unit: "%",
+            note: String::new(),
         });
         rows.push(Row {
             name: name("intensity"),
@@ -78,6 +165,7 @@ fn mix_rows(state: &State) -> Vec<Row> {
             kind: number((1, 10_000), Step::By(10)),
             value: Some(u64::from(class.intensity_pct)),
             unit: "%",
+            note: String::new(),
         });
     }
     rows
@@ -91,6 +179,7 @@ const fn number(range: (u64, u64), step: Step) -> Kind {
 pub fn set(state: &mut State, kind: PanelKind, row: usize, value: Option<u64>) {
     match kind {
         PanelKind::Policy => set_field(state, row, value),
+        PanelKind::Rules => set_rule(state, row, value),
         PanelKind::Mix => {
             let value = value.and_then(|value| u32::try_from(value).ok());
             let class = row / PER_CLASS;

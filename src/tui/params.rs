@@ -93,6 +93,14 @@ impl Kind {
         }
     }
 
+    /// Columns of the widest name to choose from; 0 where none has a name.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Choice(names) => names.iter().map(|name| name.len()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     /// A value as text.
     pub fn show(self, value: Option<u64>) -> String {
         match (self, value) {

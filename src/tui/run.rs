@@ -192,10 +192,11 @@ fn paint(state: &mut State, screen: &mut Screen, context: &Mutex<String>) -> io:
 pub fn report(state: &State) -> String {
     let setup = state.session.setup();
     format!(
-        "schedlab {}: machine {}, workload {}, policy {}, seed {}, simulated time {} ns",
+        "schedlab {}: machine {}, workload {}, kernel {}, policy {}, seed {}, simulated time {} ns",
         env!("CARGO_PKG_VERSION"),
         setup.topology.id,
         setup.workload.id,
+        state.session.rules().name,
         state.session.policy_name(),
         setup.seed,
         state.session.now()

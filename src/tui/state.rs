@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::scenario::rules::policy_of;
 use crate::scenario::topology;
-use crate::session::{Change, NamedPolicy, Session, Setup};
+use crate::session::{Change, NamedPolicy, NamedRules, Session, Setup};
+use crate::sim::rules::Kernel;
 use crate::sim::time::TICK_NS;
 use crate::sim::workload::ClassId;
 use crate::sim::{CpuId, Ns, Topology};
@@ -69,6 +71,8 @@ pub enum PageKind {
     Help,
     /// The last newidle decision of the selected CPU.
     Why,
+    /// What the model leaves out.
+    Realism,
 }
 
 /// Text to read.
@@ -95,6 +99,8 @@ pub enum ListKind {
     Workload,
     /// A policy.
     Policy,
+    /// A kernel.
+    Kernel,
 }
 
 /// Something to choose from.
@@ -115,6 +121,8 @@ pub struct List {
 pub enum PanelKind {
     /// The fields of the policy.
     Policy,
+    /// The rules that can be chosen apart, and the feature flags.
+    Rules,
     /// Count, share and intensity of each class.
     Mix,
 }
@@ -153,6 +161,10 @@ pub struct Prompt {
 pub enum Undo {
     /// The policy before.
     Policy(NamedPolicy),
+    /// The rules before.
+    Rules(NamedRules),
+    /// The policy and the rules before.
+    Kernel(NamedPolicy, NamedRules),
     /// The figures of a class before.
     Mix(Change),
     /// The setup before, which runs anew.
@@ -413,6 +425,30 @@ impl State {
             self.session.apply(Change::Policy(policy));
             self.dirty = true;
         }
+    }
+
+    /// Other rules, from the next decision on.
+    pub fn set_rules(&mut self, rules: NamedRules) {
+        let before = self.session.rules().clone();
+        if before != rules {
+            self.remember(Undo::Rules(before));
+            self.session.apply(Change::Rules(rules));
+            self.dirty = true;
+        }
+    }
+
+    /// All rules of a kernel and its policy, from the next decision on.
+    pub fn set_kernel(&mut self, kernel: &Kernel) {
+        let before = self.setup();
+        let (policy, rules) = (policy_of(kernel), NamedRules::of(kernel));
+        if before.policy == policy && before.rules == rules {
+            return;
+        }
+        self.remember(Undo::Kernel(before.policy, before.rules));
+        self.say(format!("Kernel {}, policy {}", rules.name, policy.name));
+        self.session.apply(Change::Policy(policy));
+        self.session.apply(Change::Rules(rules));
+        self.dirty = true;
     }
 
     /// Other figures of a class; fields that are none stay.

@@ -261,6 +261,11 @@ fn panel_action(state: &mut State, action: &Action) -> bool {
         }
         return matches!(action, Action::Up | Action::Down);
     }
+    let changes = matches!(action, Action::Left | Action::Right | Action::Accept);
+    if changes && row.kind == super::params::Kind::Unused {
+        state.complain(format!("{}: not changed: {}", row.name, row.note));
+        return true;
+    }
     match action {
         Action::Left | Action::Right => {
             let value = row.kind.step(row.value, *action == Action::Right);
@@ -343,6 +348,9 @@ fn main_action(state: &mut State, action: Action) -> Vec<Effect> {
         Action::PickWorkload => open_list(state, ListKind::Workload),
         Action::PickPolicy => open_list(state, ListKind::Policy),
         Action::EditPolicy => open_panel(state, PanelKind::Policy),
+        Action::PickKernel => open_list(state, ListKind::Kernel),
+        Action::EditRules => open_panel(state, PanelKind::Rules),
+        Action::Realism => open_page(state, PageKind::Realism),
         Action::EditMix => open_panel(state, PanelKind::Mix),
         Action::EditSeed => open_prompt(state, PromptKind::Seed),
         Action::Find => open_prompt(state, PromptKind::Find),
@@ -470,6 +478,24 @@ fn undo(state: &mut State) {
         Undo::Policy(policy) => {
             state.say(format!("Undone: policy is {} again", policy.name));
             state.set_policy(policy);
+        }
+        Undo::Rules(rules) => {
+            let changes = rules.changes();
+            let but = match changes.is_empty() {
+                true => String::new(),
+                false => format!(" but {}", changes.join(" ")),
+            };
+            state.say(format!("Undone: rules of {}{but}", rules.kernel().name));
+            state.set_rules(rules);
+        }
+        Undo::Kernel(policy, rules) => {
+            let text = format!(
+                "Undone: kernel {}, policy {} again",
+                rules.name, policy.name
+            );
+            state.set_policy(policy);
+            state.set_rules(rules);
+            state.say(text);
         }
         Undo::Mix(change) => {
             if let crate::session::Change::Mix {

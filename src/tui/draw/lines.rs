@@ -14,9 +14,9 @@ use super::{Ui, cut, put, put_parts, put_right};
 
 /// What the model leaves out, in one line of the first screen.
 pub const NOT_MODELLED: &str =
-    "Not modelled yet: wake_affine, cgroups, RT, lock contention, asym capacity";
+    "Simpler than a kernel: lock contention, asym capacity, RT, ... (H lists all)";
 
-/// ` tr-9960x  easywave  ni-random  seed 1      0.012 345 678 s  20 ms/s  PAUSED`
+/// ` tr-9960x  easywave  6.12  ni-random  seed 1      0.012 345 678 s  20 ms/s  PAUSED`
 pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let state = if header.paused { "PAUSED" } else { "RUN" };
     let speed = match &header.reached {
@@ -28,8 +28,17 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
     let width = right.chars().count() as u16;
     let room = usize::from(area.width.saturating_sub(width + 1));
     let seed = format!("seed {}", header.seed);
-    let names = [&header.topology, &header.workload, &header.policy];
-    let widths = fit(names, room.saturating_sub(seed.len() + 8));
+    let names = [
+        &header.topology,
+        &header.workload,
+        &header.kernel,
+        &header.policy,
+    ];
+    let room = room.saturating_sub(seed.len() + 2);
+    let whole: usize = names.iter().map(|name| name.chars().count()).sum();
+    // On a narrow screen the gaps give way before the names.
+    let gap = if whole + 2 * names.len() > room { 1 } else { 2 };
+    let widths = fit(names, room.saturating_sub(gap * names.len()));
     let mut x = area.x + 1;
     for (name, width) in names.iter().zip(widths) {
         x = put(
@@ -39,7 +48,7 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
             area.y,
             &cut(name, width),
             ui.style(Role::Header),
-        ) + 2;
+        ) + gap as u16;
     }
     put(buf, area, x, area.y, &seed, ui.style(Role::Text));
     let role = match (&header.reached, header.paused) {
@@ -50,7 +59,7 @@ pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// Columns for each name in `room`: the longest give way.
-fn fit(names: [&String; 3], room: usize) -> [usize; 3] {
+fn fit(names: [&String; 4], room: usize) -> [usize; 4] {
     let mut widths = names.map(|name| name.chars().count());
     while widths.iter().sum::<usize>() > room {
         let longest = widths.iter().max().copied().unwrap_or(0);

@@ -7,6 +7,7 @@ use crate::tui::layout::inner;
 use crate::tui::list;
 use crate::tui::pages;
 use crate::tui::panel;
+use crate::tui::params::Kind;
 use crate::tui::state::{Layer, List, Page, Panel, Prompt, PromptKind, State};
 use crate::tui::text::TextField;
 use crate::tui::theme::Role;
@@ -54,6 +55,15 @@ fn window(
     frame(title, true, ui, area, buf);
     hits.push(area, Target::Layer);
     inner(area)
+}
+
+/// `text` cut at its end, with two dots.
+fn cut_end(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(2)).collect();
+    format!("{}..", kept.trim_end())
 }
 
 /// First row shown so that `row` is, of `rows` visible ones.
@@ -211,7 +221,11 @@ fn draw_panel(
     const HELP_ROWS: u16 = 2;
     let rows = panel::rows(state, panel.kind);
     let title = panel::title(state, panel.kind);
-    let size = (64, rows.len() + usize::from(HELP_ROWS) + 1);
+    let notes = rows.iter().any(|row| !row.note.is_empty());
+    let size = (
+        if notes { 104 } else { 64 },
+        rows.len() + usize::from(HELP_ROWS) + 1,
+    );
     let inside = window(&title, size, ui, body, buf, hits);
     let list = Rect {
         height: inside.height.saturating_sub(HELP_ROWS + 1),
@@ -225,6 +239,8 @@ fn draw_panel(
         .max()
         .unwrap_or(0)
         .min(32);
+    let widest = rows.iter().map(|row| row.kind.width()).max().unwrap_or(0);
+    let value_width = widest.max(12) as u16;
     let shown = rows.iter().enumerate().skip(first).take(visible);
     for (y, (index, row)) in (list.y..).zip(shown) {
         let line = Rect {
@@ -235,7 +251,11 @@ fn draw_panel(
         let selected = index == panel.row;
         let mark = if selected { ui.glyphs.cursor } else { " " };
         let name = format!("{mark} {:<name_width$} ", cut(&row.name, name_width));
-        let x = put(buf, line, line.x, y, &name, ui.style(Role::Text));
+        let role = match row.kind {
+            Kind::Unused => Role::Dim,
+            _ => Role::Text,
+        };
+        let x = put(buf, line, line.x, y, &name, ui.style(role));
         if let (true, Some(typed)) = (selected, &panel.typed) {
             field_line(
                 "",
@@ -251,8 +271,17 @@ fn draw_panel(
             );
         } else {
             let value = row.kind.show(row.value);
-            put_right(buf, line, x + 12, y, &value, ui.style(Role::Header));
-            put(buf, line, x + 13, y, row.unit, ui.style(Role::Dim));
+            let role = if role == Role::Dim {
+                role
+            } else {
+                Role::Header
+            };
+            put_right(buf, line, x + value_width, y, &value, ui.style(role));
+            let x = x + value_width + 1;
+            let x = put(buf, line, x, y, row.unit, ui.style(Role::Dim));
+            let room = usize::from(line.right().saturating_sub(x + 1));
+            let note = cut_end(&row.note, room);
+            put(buf, line, x + 1, y, &note, ui.style(Role::Dim));
             if selected {
                 buf.set_style(line, ui.style(Role::Selected));
             }

@@ -164,6 +164,7 @@ fn header(state: &State) -> Header {
             setup.workload.id,
             if state.is_mixed() { "*" } else { "" }
         ),
+        kernel: state.session.rules().name.clone(),
         policy: state.session.policy_name().to_owned(),
         seed: setup.seed,
         now: state.session.now(),

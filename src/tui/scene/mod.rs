@@ -83,6 +83,8 @@ pub struct Header {
     pub topology: String,
     /// Workload id; with a star if the mix was changed.
     pub workload: String,
+    /// Kernel name; with a star if rules were changed.
+    pub kernel: String,
     /// Policy name.
     pub policy: String,
     /// Seed.
