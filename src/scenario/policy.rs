@@ -10,6 +10,7 @@ use super::problem::{Problem, Problems, Report, from_ron, suggest};
 use super::units::Time;
 use crate::session::NamedPolicy;
 use crate::sim::gate::{self, Bump, GatePolicy, PickRule};
+use crate::sim::rules::{FEATURES, PARTS};
 
 /// `"ni-rate"`, or `(base: "ni-rate", rate_shift: 23)`.
 #[derive(Debug)]
@@ -97,13 +98,29 @@ pub fn named(name: &str) -> Result<NamedPolicy, (String, String)> {
     Err(match gate::why_not(name) {
         Some(why) => (
             format!("`{name}` is no newidle policy of this version: {why}"),
-            format!("allowed: {}", names()),
+            elsewhere(name).unwrap_or_else(|| format!("allowed: {}", names())),
         ),
         None => (
             format!("there is no policy called `{name}`"),
             suggest(name, gate::names()),
         ),
     })
+}
+
+/// Where to ask for what is published beside policies but is another rule.
+fn elsewhere(name: &str) -> Option<String> {
+    for part in &PARTS {
+        if let Some(index) = part.find(name) {
+            let (key, name) = (part.name, part.names[index]);
+            return Some(format!(
+                "write {key}: \"{name}\" in a scenario, or --rule {key}={name}"
+            ));
+        }
+    }
+    let flag = name.to_uppercase().replace('-', "_");
+    let bare = flag.strip_prefix("NO_").unwrap_or(&flag);
+    let known = FEATURES.iter().any(|feature| feature.name == bare);
+    known.then(|| format!("write features: [\"{flag}\"] in a scenario, or --feature {flag}"))
 }
 
 /// Reads a policy from one argument: a name, or a base with other fields as in

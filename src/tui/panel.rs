@@ -123,14 +123,13 @@ fn set_rule(state: &mut State, row: usize, value: Option<u64>) {
             part.name, part.names[value], part.abouts[value]
         )
     } else if let Some(feature) = FEATURES.get(row - PARTS.len()) {
-        let no = if value == 0 { "NO_" } else { "" };
+        let (no, now) = if value == 0 {
+            ("NO_", "off")
+        } else {
+            ("", "on")
+        };
         rules.features.set(&format!("{no}{}", feature.name));
-        format!(
-            "{no}{}: {}{}",
-            feature.name,
-            if value == 0 { "no longer: " } else { "" },
-            feature.about
-        )
+        format!("{no}{}: switched {now} ({})", feature.name, feature.about)
     } else {
         return;
     };

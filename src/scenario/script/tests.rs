@@ -141,6 +141,17 @@ fn published_policies_that_are_no_gates_say_so() {
     );
     let got = message("\"sis-node\"", "");
     assert!(got.contains("no newidle policy of this version"), "{got}");
+    assert!(
+        got.ends_with("write wakeup: \"sis-node\" in a scenario, or --rule wakeup=sis-node"),
+        "{got}"
+    );
+    let got = message("\"no-next-buddy\"", "");
+    assert!(
+        got.ends_with(
+            "write features: [\"NO_NEXT_BUDDY\"] in a scenario, or --feature NO_NEXT_BUDDY"
+        ),
+        "{got}"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{Ui, cut, put, put_parts, put_right};
 
 /// What the model leaves out, in one line of the first screen.
 pub const NOT_MODELLED: &str =
-    "Simpler than a kernel: lock contention, asym capacity, RT, ... (H lists all)";
+    "Simpler than a kernel: wakeup placement, locks, asym capacity (H lists all)";
 
 /// ` tr-9960x  easywave  6.12  ni-random  seed 1      0.012 345 678 s  20 ms/s  PAUSED`
 pub fn header(header: &Header, ui: Ui<'_>, area: Rect, buf: &mut Buffer) {
