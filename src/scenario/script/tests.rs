@@ -40,7 +40,7 @@ fn the_embedded_scenarios_are_valid_and_go_by_their_names() {
         let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(scenario.name, name);
         let timed = !scenario.setup.timeline.is_empty();
-        let policy = if timed { "bump" } else { "ni-random" };
+        let policy = if timed { "plain" } else { "ni-random" };
         assert_eq!(scenario.setup.policy.name, policy, "{name}");
     }
 }
