@@ -199,7 +199,7 @@ pub struct RunArgs {
     /// Also tell the wall time and switches per second of it
     #[arg(long)]
     pub timing: bool,
-    /// Print the counters as /proc/schedstat (version 17) instead
+    /// Print the counters as /proc/schedstat instead, in the kernel's version
     #[arg(long, conflicts_with_all = ["format", "timing"])]
     pub schedstat: bool,
 }

@@ -1,4 +1,5 @@
-//! A run in the form of /proc/schedstat, version 17.
+//! A run in the form of /proc/schedstat, version 15, 16 or 17, as the
+//! kernel of the world has it.
 //!
 //! For tools that read the kernel's file: a `cpu` line per online CPU, followed
 //! by its domains, lowest first. Source: `balancing.md` section 8.
@@ -23,7 +24,8 @@ const BOOT_JIFFIES: u64 = (1 << 32) - 300 * HZ;
 /// What the writer says.
 pub fn write(world: &World, out: &mut impl Write) -> io::Result<()> {
     let topology = world.topology();
-    writeln!(out, "version 17")?;
+    let version = world.rules().schedstat;
+    writeln!(out, "version {version}")?;
     writeln!(out, "timestamp {}", BOOT_JIFFIES + jiffies(world.now()))?;
     for cpu in topology.online().iter() {
         let s = world.cpu_stats(cpu);
@@ -42,16 +44,25 @@ pub fn write(world: &World, out: &mut impl Write) -> io::Result<()> {
         )?;
         for (level, domain) in world.domains().of(cpu).iter().enumerate() {
             let mask = hex_mask(&domain.span, |id| topology.cpu(id).os_id);
-            write!(out, "domain{level} {} {mask}", domain.name)?;
-            write_counters(world.domain(cpu, level).stats, out)?;
+            write!(out, "domain{level}")?;
+            if version >= 17 {
+                write!(out, " {}", domain.name)?;
+            }
+            write!(out, " {mask}")?;
+            write_counters(world.domain(cpu, level).stats, version, out)?;
         }
     }
     Ok(())
 }
 
-fn write_counters(stats: &SdStats, out: &mut impl Write) -> io::Result<()> {
-    for block in &stats.lb {
-        for value in block_fields(block) {
+fn write_counters(stats: &SdStats, version: u32, out: &mut impl Write) -> io::Result<()> {
+    // Up to version 15 the idle block comes before the busy one.
+    let order = match version {
+        ..=15 => [1, 0, 2],
+        _ => [0, 1, 2],
+    };
+    for block in order.map(|index| &stats.lb[index]) {
+        for value in block_fields(block, version) {
             write!(out, " {value}")?;
         }
     }
@@ -65,20 +76,22 @@ fn write_counters(stats: &SdStats, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-const fn block_fields(lb: &LbStats) -> [u64; 11] {
-    [
-        lb.lb_count,
-        lb.lb_balanced,
-        lb.lb_failed,
+fn block_fields(lb: &LbStats, version: u32) -> Vec<u64> {
+    let mut fields = vec![lb.lb_count, lb.lb_balanced, lb.lb_failed];
+    let imbalances = [
         lb.lb_imbalance_load,
         lb.lb_imbalance_util,
         lb.lb_imbalance_task,
         lb.lb_imbalance_misfit,
-        lb.lb_gained,
-        lb.lb_hot_gained,
-        lb.lb_nobusyq,
-        lb.lb_nobusyg,
-    ]
+    ];
+    if version >= 17 {
+        fields.extend(imbalances);
+    } else {
+        // One sum of unlike units.
+        fields.push(imbalances.iter().sum());
+    }
+    fields.extend([lb.lb_gained, lb.lb_hot_gained, lb.lb_nobusyq, lb.lb_nobusyg]);
+    fields
 }
 
 /// A mask as the kernel prints it: words of eight hex digits, highest first.
@@ -102,6 +115,7 @@ fn hex_mask(mask: &CpuMask, os_id: impl Fn(crate::sim::CpuId) -> u32) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::rules::Rules;
     use crate::sim::testing::{hogs, machine, world};
     use crate::sim::time::MS;
 
@@ -109,6 +123,10 @@ mod tests {
     fn the_file_has_the_kernels_shape() {
         let shape = machine(2, 2, 2);
         let mut world = world(&shape, &hogs(11), "plain");
+        world.set_rules(Rules {
+            schedstat: 17,
+            ..Rules::default()
+        });
         world.run_until(100 * MS, u64::MAX);
         let mut text = Vec::new();
         write(&world, &mut text).expect("a Vec takes everything");
@@ -136,6 +154,37 @@ mod tests {
             .map(|line| line[7].parse::<u64>().expect("a number"))
             .sum();
         assert_eq!(busy, 8 * 100 * MS);
+    }
+
+    #[test]
+    fn older_versions_have_fewer_fields_and_another_order() {
+        let stats = SdStats {
+            lb: [100, 200, 300].map(|first| LbStats {
+                lb_count: first,
+                lb_imbalance_load: 1,
+                lb_imbalance_task: 2,
+                ..LbStats::default()
+            }),
+            ..SdStats::default()
+        };
+        let fields = |version| {
+            let mut text = Vec::new();
+            write_counters(&stats, version, &mut text).expect("a Vec takes everything");
+            let text = String::from_utf8(text).expect("ASCII");
+            text.split_whitespace()
+                .map(|field| field.parse::<u64>().expect("a number"))
+                .collect::<Vec<_>>()
+        };
+        // 3 blocks of 11 + 12, busy first.
+        let v17 = fields(17);
+        assert_eq!((v17.len(), v17[0], v17[11], v17[22]), (45, 100, 200, 300));
+        assert_eq!(v17[3..7], [1, 0, 2, 0]);
+        // 3 blocks of 8 + 12, one sum of imbalances; 15 has the idle block first.
+        let v16 = fields(16);
+        assert_eq!((v16.len(), v16[0], v16[8], v16[16]), (36, 100, 200, 300));
+        assert_eq!(v16[3], 3);
+        let v15 = fields(15);
+        assert_eq!((v15.len(), v15[0], v15[8], v15[16]), (36, 200, 100, 300));
     }
 
     #[test]

@@ -10,11 +10,21 @@ use crate::sim::topology::Distance;
 use crate::sim::world::{CpuState, World};
 
 impl World {
-    /// Whether waiting tasks have failed to even things out often enough.
-    pub(super) fn need_active_balance(&self, env: &Env) -> bool {
+    /// Whether waiting tasks have failed to even things out often enough, or the
+    /// only fair task of `src` has lost much of its CPU to SCHED_FIFO tasks.
+    pub(super) fn need_active_balance(&self, env: &Env, src: CpuId) -> bool {
         let tries = self.shape.domains.of(env.cpu)[env.level].cache_nice_tries;
         let failed = self.sds[env.sd].nr_balance_failed;
-        env.migration == MigrationType::Task && failed > tries + 2
+        if env.migration == MigrationType::Task && failed > tries + 2 {
+            return true;
+        }
+        let (from, to) = (&self.hot[src.index()], &self.hot[env.dst.index()]);
+        let (left, better) = (u64::from(from.capacity), u64::from(to.capacity));
+        let whole = u64::from(self.shape.topology.cpu(src).capacity);
+        env.idle()
+            && env.fair_tasks(from) == 1
+            && left * env.imbalance_pct < whole * 100
+            && left * env.imbalance_pct < better * 100
     }
 
     /// Whether the running task of `src` may use the destination.

@@ -7,8 +7,9 @@ use crate::sim::CpuId;
 use crate::sim::domain::{GroupId, SdFlags};
 use crate::sim::fair::{Dequeue, Enqueue};
 use crate::sim::idle::MIGRATION_COST_NS;
+use crate::sim::rules::BalanceRule;
 use crate::sim::stats::IdleType;
-use crate::sim::task::TaskId;
+use crate::sim::task::{Place, TaskId};
 use crate::sim::topology::CAPACITY_SCALE;
 use crate::sim::trace::TraceKind;
 use crate::sim::view::Pull;
@@ -27,7 +28,7 @@ impl World {
         let mut best: Option<(CpuId, u64, u64)> = None;
         for &cpu in &self.shape.domains.group(group).cpus {
             let hot = &self.hot[cpu.index()];
-            let tasks = hot.h_nr_runnable;
+            let tasks = env.fair_tasks(hot);
             if !env.considers(cpu) || tasks == 0 {
                 continue;
             }
@@ -102,11 +103,14 @@ impl World {
 
     /// `can_migrate_task()`.
     fn can_migrate(&mut self, env: &mut Env, src: CpuId, id: TaskId) -> Movable {
+        if env.rule == BalanceRule::Mainline && self.stays_for_now(env, src, id) {
+            return Movable::No;
+        }
         let task = &self.tasks[id as usize];
         let allowed = task.allowed.as_deref();
         if allowed.is_some_and(|mask| !mask.contains(env.dst)) {
             env.some_pinned = true;
-            if env.ty != IdleType::NewlyIdle && !env.dst_pinned && env.new_dst.is_none() {
+            if env.ty != IdleType::NewlyIdle && env.new_dst.is_none() {
                 let group = self.shape.domains.of(env.cpu)[env.level].groups[0];
                 let local = &self.shape.domains.group(group).balance_mask;
                 env.new_dst = local
@@ -127,9 +131,24 @@ impl World {
         Movable::Yes { hot }
     }
 
+    /// Mainline's first filters: a delayed task only counts as load, and one that
+    /// has had more than its share waits while others have their turn there.
+    fn stays_for_now(&self, env: &Env, src: CpuId, id: TaskId) -> bool {
+        let delayed = self.tasks[id as usize].place == Place::Delayed;
+        if delayed && env.migration != MigrationType::Load {
+            return true;
+        }
+        self.sds[env.sd].nr_balance_failed == 0
+            && self.hot[env.dst.index()].h_nr_runnable > 0
+            && !self.rqs[src.index()]
+                .fair
+                .eligible(&self.fair_params, &self.store, id)
+    }
+
     /// Whether the task ran so lately that its caches are warm.
     fn cache_hot(&self, env: &Env, id: TaskId) -> bool {
-        if env.flags.has(SdFlags::SHARE_CPUCAPACITY) {
+        let idle_class = self.store.task(id).is_idle();
+        if idle_class || env.flags.has(SdFlags::SHARE_CPUCAPACITY) {
             return false;
         }
         self.now - self.store.task(id).exec_start < MIGRATION_COST_NS

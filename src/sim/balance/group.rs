@@ -26,6 +26,8 @@ pub(super) struct GroupStats {
     pub runnable: u64,
     /// Tasks on the runqueues.
     pub nr_running: u32,
+    /// Fair ones of them; in mainline without delayed ones.
+    pub h_nr_running: u32,
     pub idle_cpus: u32,
     pub capacity: u64,
     pub weight: u32,
@@ -120,6 +122,7 @@ impl World {
             util: 0,
             runnable: 0,
             nr_running: 0,
+            h_nr_running: 0,
             idle_cpus: 0,
             capacity: self.shape.group_capacity[id.0 as usize].max(1),
             weight: group.weight(),
@@ -137,11 +140,12 @@ impl World {
             stats.util += hot.cpu_util();
             stats.runnable += u64::from(hot.runnable);
             stats.nr_running += hot.nr_running;
+            stats.h_nr_running += env.fair_tasks(hot);
             stats.idle_cpus += u32::from(hot.idle(self.now));
             *overloaded |= hot.nr_running > 1;
         }
         // Several tasks on one core, and this CPU could take one.
-        let smt_balance = !local && env.idle() && stats.smt() && stats.nr_running > 1;
+        let smt_balance = !local && env.idle() && stats.smt() && stats.h_nr_running > 1;
         let imbalanced = self.group_imbalance[group.sgc as usize];
         stats.kind = kind_of(&stats, imbalanced, smt_balance, env.imbalance_pct);
         if stats.kind == GroupType::Overloaded {
@@ -167,7 +171,7 @@ fn kind_of(stats: &GroupStats, imbalanced: bool, smt_balance: bool, pct: u64) ->
 
 /// Whether `candidate` replaces the busiest group so far.
 fn is_busier(candidate: &GroupStats, best: Option<&GroupStats>) -> bool {
-    if candidate.nr_running == 0 {
+    if candidate.h_nr_running == 0 {
         return false;
     }
     let best_kind = best.map_or(GroupType::HasSpare, |best| best.kind);
@@ -188,7 +192,7 @@ fn is_busier(candidate: &GroupStats, best: Option<&GroupStats>) -> bool {
         GroupType::SmtBalance | GroupType::FullyBusy => !best.smt(),
         GroupType::HasSpare => {
             if candidate.smt() != best.smt() {
-                return !(candidate.smt() && candidate.nr_running <= 1);
+                return !(candidate.smt() && candidate.h_nr_running <= 1);
             }
             fewer_idle_or_more_tasks(candidate, best)
         }

@@ -46,7 +46,7 @@ pub(super) fn find(env: &Env, stats: &DomainStats, imb_numa_nr: u32) -> Option<I
             return compute();
         }
         let nothing_gained = busiest.weight > 1 && local.idle_cpus <= busiest.idle_cpus + 1;
-        if nothing_gained || busiest.nr_running == 1 {
+        if nothing_gained || busiest.h_nr_running == 1 {
             return BALANCED;
         }
     }

@@ -25,7 +25,9 @@ mod tests;
 
 use super::CpuId;
 use super::domain::SdFlags;
+use super::rules::BalanceRule;
 use super::stats::IdleType;
+use super::world::Hot;
 
 /// Most tasks one pass moves (`sysctl_sched_nr_migrate`).
 const NR_MIGRATE: u32 = 32;
@@ -56,6 +58,8 @@ struct Env {
     ty: IdleType,
     flags: SdFlags,
     imbalance_pct: u64,
+    /// Which version of the pass.
+    rule: BalanceRule,
     /// CPUs taken out of consideration by a retry.
     excluded: Vec<CpuId>,
     migration: MigrationType,
@@ -65,14 +69,21 @@ struct Env {
     some_pinned: bool,
     /// Another CPU of the local group that the pinned task may use.
     new_dst: Option<CpuId>,
-    /// Whether a retry with another destination was made.
-    dst_pinned: bool,
 }
 
 impl Env {
     /// Whether the destination has nothing to run.
     const fn idle(&self) -> bool {
         !matches!(self.ty, IdleType::NotIdle)
+    }
+
+    /// Fair tasks that count as load of a runqueue: mainline leaves out those that
+    /// only wait to leave it (`balancing.md` 11).
+    const fn fair_tasks(&self, hot: &Hot) -> u32 {
+        match self.rule {
+            BalanceRule::Stock612 => hot.h_nr_queued,
+            BalanceRule::Mainline => hot.h_nr_runnable,
+        }
     }
 
     /// Whether `cpu` is under consideration.

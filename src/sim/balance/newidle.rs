@@ -20,6 +20,7 @@ use crate::sim::domain::SdFlags;
 use crate::sim::gate::Verdict;
 use crate::sim::idle::raised_idle_balance_cost;
 use crate::sim::rng::{Purpose, draw_at};
+use crate::sim::rules::BalanceRule;
 use crate::sim::stats::IdleType;
 use crate::sim::time::{HZ, Ns};
 use crate::sim::trace::TraceKind;
@@ -181,7 +182,8 @@ impl World {
             self.end_walk(cpu, 0);
             return;
         }
-        let serial = flags.has(SdFlags::SERIALIZE);
+        // In 6.12 newidle neither takes nor heeds the token.
+        let serial = flags.has(SdFlags::SERIALIZE) && self.rules.balance == BalanceRule::Mainline;
         if serial && self.serialize_taken {
             self.token_busy(cpu, level, IdleType::NewlyIdle);
             self.book_pass(cpu, before + SHORT_PASS_NS, 0);

@@ -8,6 +8,7 @@
 
 use crate::sim::CpuId;
 use crate::sim::idle::MIGRATION_COST_NS;
+use crate::sim::rules::BalanceRule;
 use crate::sim::stats::IdleType;
 use crate::sim::time::msecs_to_jiffies;
 use crate::sim::world::World;
@@ -46,14 +47,26 @@ impl World {
         if std::mem::take(&mut self.rqs[cpu.index()].nohz) {
             self.nohz.nr_busy_cpus[llc] += 1;
         }
+        let none_idle = !self.rqs.iter().any(|rq| rq.nohz);
+        if none_idle && self.rules.balance == BalanceRule::Stock612 {
+            return;
+        }
         let jiffies = self.jiffies();
         let mut kick = Kick {
             stats: self.nohz.has_blocked_load && jiffies > self.nohz.next_blocked,
             ..Kick::default()
         };
         if jiffies >= self.nohz.next_balance {
+            if none_idle {
+                return;
+            }
             let crowded = self.hot[cpu.index()].nr_running >= 2;
-            if crowded || self.nohz.nr_busy_cpus[llc] > 1 {
+            let hot = &self.hot[cpu.index()];
+            let whole = u64::from(self.shape.topology.cpu(cpu).capacity);
+            let pct = self.shape.domains.of(cpu).first();
+            let pct = pct.map_or(100, |sd| u64::from(sd.imbalance_pct));
+            let reduced = hot.h_nr_queued > 0 && u64::from(hot.capacity) * pct < whole * 100;
+            if crowded || reduced || self.nohz.nr_busy_cpus[llc] > 1 {
                 kick.stats = true;
                 kick.balance = true;
             }

@@ -91,6 +91,7 @@ impl World {
             ty,
             flags: domain.flags,
             imbalance_pct: u64::from(domain.imbalance_pct),
+            rule: self.rules.balance,
             excluded: Vec::new(),
             migration: MigrationType::Task,
             imbalance: 0,
@@ -98,7 +99,6 @@ impl World {
             all_pinned: false,
             some_pinned: false,
             new_dst: None,
-            dst_pinned: false,
         }
     }
 
@@ -135,13 +135,8 @@ impl World {
         {
             env.excluded.push(env.dst);
             env.dst = dst;
-            env.dst_pinned = false;
             env.loop_count = 0;
-            let more = self.detach_tasks(env, src);
-            moved += more;
-            if more == 0 {
-                break;
-            }
+            moved += self.detach_tasks(env, src);
         }
         moved
     }
@@ -177,7 +172,7 @@ impl World {
             if env.ty != IdleType::NewlyIdle {
                 state.nr_balance_failed += 1;
             }
-            if self.need_active_balance(env) {
+            if self.need_active_balance(env, src) {
                 if !self.may_push_running(env, src) {
                     return self.finish_balanced(env.cpu, env.level, env.ty, End::OnePinned);
                 }
@@ -186,7 +181,7 @@ impl World {
         } else {
             self.sds[env.sd].nr_balance_failed = 0;
         }
-        if !pushing || self.need_active_balance(env) {
+        if !pushing || self.need_active_balance(env, src) {
             let min = self.shape.domains.of(env.cpu)[env.level].min_interval_ms;
             self.sds[env.sd].balance_interval_ms = min;
         }

@@ -140,3 +140,42 @@ fn a_clear_overloaded_flag_ends_newidle_before_any_domain() {
         ]
     );
 }
+
+/// A task that always runs on each thread of the core {0, 2}, free to go
+/// elsewhere; the core {1, 3} is idle. One LLC: domains SMT and MC.
+fn a_full_core_beside_an_idle_one() -> World {
+    let mut load = Workload::clone(&hogs(1));
+    load.classes.push(load.classes[0].clone());
+    load.classes[0].affinity = Affinity::Cpus(vec![0]);
+    load.classes[1].affinity = Affinity::Cpus(vec![2]);
+    let rules = preset("never").expect("shipped");
+    let mut world = testing::boot(&machine(1, 2, 2), &Arc::new(load), rules);
+    world.run_until(20 * MS, u64::MAX);
+    for task in &mut world.tasks {
+        task.allowed = None;
+        task.pinned = None;
+    }
+    world
+}
+
+#[test]
+fn running_tasks_stay_until_the_fourth_failed_periodic_pass() {
+    let mut world = a_full_core_beside_an_idle_one();
+    let sd = world.shape.sd(CpuId(1), 1);
+    world.sds[sd].nr_balance_failed = 0;
+    // Two tasks on two threads: smt_balance, imbalance of one task; but both run,
+    // and newidle does not count its failures.
+    assert_eq!(moved(&mut world, 1, 1), 0);
+    assert_eq!(world.sds[sd].nr_balance_failed, 0);
+    // cache_nice_tries is 1 at MC: more than 1 + 2 failures are needed.
+    for failures in 1..=4 {
+        world.balance_elected(CpuId(1), 1, IdleType::Idle);
+        assert_eq!(world.sds[sd].nr_balance_failed, failures);
+        let asked = world.rqs[0].push_cpu.or(world.rqs[2].push_cpu);
+        assert_eq!(asked, (failures == 4).then_some(CpuId(1)));
+    }
+    let pushed = world.sds[sd].stats.alb_pushed;
+    world.run_until(world.now() + 100 * US, u64::MAX);
+    assert_eq!(world.sds[sd].stats.alb_pushed, pushed + 1);
+    assert_eq!(world.hot[1].nr_running, 1);
+}

@@ -228,7 +228,7 @@ impl World {
         let rq = &mut self.rqs[cpu.index()];
         rq.stats.idle_while_waiting += wasted;
         rq.stats.idle_time += self.now - rq.idle_since;
-        self.end_idle_period(cpu);
+        self.idle_task_left(cpu);
     }
 
     /// The timer tick.

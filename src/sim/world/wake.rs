@@ -11,6 +11,7 @@ use super::{CpuState, World};
 use crate::sim::event::EventKind;
 use crate::sim::fair::{Enqueue, WakeFlags};
 use crate::sim::placement::Choice;
+use crate::sim::rules::AvgIdleRule;
 use crate::sim::task::{Place, SchedClass, Step, TaskId, TaskRef};
 use crate::sim::time::Ns;
 use crate::sim::topology::CpuId;
@@ -99,6 +100,9 @@ impl World {
         }
         self.enqueue(cpu, id, Enqueue::Wakeup);
         self.emit(TraceKind::Wakeup, cpu, Some(id), u64::from(from.0));
+        if self.rules.avg_idle == AvgIdleRule::Wakeup {
+            self.end_idle_period(cpu);
+        }
         self.preempt_for(cpu, id, false);
     }
 
@@ -208,16 +212,60 @@ impl World {
         }
     }
 
-    /// Ends the idle period being measured and averages it in (`balancing.md`
-    /// 2.1, `leave_idle` with the test of `idle_stamp`).
-    pub(super) fn end_idle_period(&mut self, cpu: CpuId) {
+    /// The CPU leaves the idle task: the idle period ends, unless only a wakeup
+    /// can end it (`balancing.md` 2.1).
+    pub(super) fn idle_task_left(&mut self, cpu: CpuId) {
+        if self.rules.avg_idle != AvgIdleRule::Wakeup {
+            self.end_idle_period(cpu);
+        }
+    }
+
+    /// Averages the idle period in. Where the rule does not ask whether one was
+    /// measured, the period began with the clock: `avg_idle` jumps up.
+    fn end_idle_period(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu.index()];
-        if rq.idle_stamp == 0 {
+        if rq.idle_stamp == 0 && self.rules.avg_idle != AvgIdleRule::LeaveIdle {
             return;
         }
         let sample: Ns = self.now - rq.idle_stamp;
         rq.avg_idle =
             crate::sim::idle::updated_avg_idle(rq.avg_idle, sample, rq.max_idle_balance_cost);
         rq.idle_stamp = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::rules::Rules;
+    use crate::sim::testing::{hogs, machine, world};
+
+    /// `avg_idle` after the idle task was left at 9000 ns, from 1000 ns.
+    fn sampled(avg_idle: AvgIdleRule, idle_stamp: Ns) -> Ns {
+        let mut world = world(&machine(1, 1, 1), &hogs(1), "plain");
+        world.set_rules(Rules {
+            avg_idle,
+            ..Rules::default()
+        });
+        world.now = 9_000;
+        world.rqs[0].avg_idle = 1_000;
+        world.rqs[0].idle_stamp = idle_stamp;
+        world.idle_task_left(CpuId(0));
+        world.rqs[0].avg_idle
+    }
+
+    #[test]
+    fn only_two_of_three_rules_sample_when_the_idle_task_is_left() {
+        // Idle for 4000 ns: 1000 + (4000 - 1000) / 8.
+        assert_eq!(sampled(AvgIdleRule::LeaveIdle, 5_000), 1_375);
+        assert_eq!(sampled(AvgIdleRule::LeaveIdleGuarded, 5_000), 1_375);
+        assert_eq!(sampled(AvgIdleRule::Wakeup, 5_000), 1_000);
+    }
+
+    #[test]
+    fn an_unmeasured_period_counts_from_zero_unless_guarded() {
+        // 1000 + (9000 - 1000) / 8.
+        assert_eq!(sampled(AvgIdleRule::LeaveIdle, 0), 2_000);
+        assert_eq!(sampled(AvgIdleRule::LeaveIdleGuarded, 0), 1_000);
     }
 }
